@@ -214,6 +214,15 @@ import Testing
         #expect(!shown.text.contains(token))
     }
 
+    @Test func timesAreInUTCAndSaySo() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        for page in ["/console/audit", "/console/log"] { #expect(await visitor.get(page).text.contains("Time (UTC)"), "\(page)") }
+        #expect(await visitor.get("/console/users/mia").text.contains("Last use (UTC)"))
+        let record = await visitor.get("\(Self.base)/records/public/_defaultZone/p%3C1%3E").text
+        #expect(record.contains("created 2030-03-17 17:46:40.000 UTC by"))
+        #expect(village.clock.now == 1_900_000_000_000)
+    }
+
     @Test func aNewTokenIsShownOnce() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let made = await visitor.post("\(Self.base)/tokens", ["do": "add-token", "label": "page", "origins": "https://app.example.org"])

@@ -60,6 +60,8 @@ test("the log shows the newest request first and asks for later ones only", asyn
   assert.deepEqual(rows.children.map(row => row.lastElementChild.textContent), ["r2", "r1"]);
   assert.deepEqual(rows.children.map(row => row.children[3].className), ["number problem", "number good"]);
   assert.equal(rows.children[0].children[5].textContent, "1.3");
+  // As the kept requests have it, in UTC.
+  assert.equal(rows.children[0].children[0].textContent, "1970-01-01 00:00:00.000");
   await page.elapse(1000);
   await turn();
   assert.deepEqual(page.requests.map(it => it.query.after), ["0", "2"]);

@@ -119,6 +119,7 @@ struct ContainerPages {
             values["chosen"] = chosen
         }
         values["accounts"] = accounts.map { ["name": $0, "isOn": $0 == chosen] as [String: Any] }
+        if !all.isEmpty { values["hasRoles"] = true }
         values["roles"] = all.sorted().map { ["name": $0, "isOn": held.contains($0)] as [String: Any] }
         return page("roles", values, title: "Roles")
     }

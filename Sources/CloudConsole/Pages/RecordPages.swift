@@ -115,6 +115,9 @@ struct RecordPages {
         let places = try await places()
         let (query, types) = try await query(places)
         var values = form(query, places, types)
+        for scope in [DatabaseScope.private, .shared] where places.count(where: { $0.scope == scope }) >= Self.zonesShown {
+            values["zonesShown"] = Self.zonesShown
+        }
         // A list whose index is being built shows its progress.
         var secondsToRefresh: Double?
         if let type = query.type {

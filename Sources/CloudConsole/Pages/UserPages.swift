@@ -99,11 +99,11 @@ struct UserPages {
         switch access.kind {
         case .device(let label, let expires):
             row["kind"] = "device"
-            row["label"] = label + (expires.map { ", until \(FieldText.date($0))" } ?? "")
+            row["label"] = label + (expires.map { ", until \(FieldText.date($0)) UTC" } ?? "")
             (row["do"], row["button"]) = ("revoke", "Revoke")
         case .session(let use, _):
             row["kind"] = "session"
-            row["label"] = use.summary + (use.until.map { ", until \(FieldText.date($0))" } ?? "")
+            row["label"] = use.summary + (use.until.map { ", until \(FieldText.date($0)) UTC" } ?? "")
             (row["do"], row["button"]) = ("end-session", "End")
         }
         return row
@@ -176,7 +176,7 @@ struct UserPages {
         let devices = Dictionary(try await storage.users().map { ($0.name, $0.devices) }) { first, _ in first }
         values["users"] = try await storage.profiles().map { profile -> [String: Any] in
             [
-                "takes": FieldText.bytes((usage[profile.accountName] ?? []).reduce(0) { $0 + $1.usage.total }),
+                "size": FieldText.bytes((usage[profile.accountName] ?? []).reduce(0) { $0 + $1.usage.total }),
                 "devices": (devices[profile.accountName] ?? []).joined(separator: ", "),
                 "account": profile.accountName,
                 "name": [profile.name.givenName, profile.name.familyName].compactMap { $0 }.joined(separator: " "),

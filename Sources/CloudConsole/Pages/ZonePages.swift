@@ -52,19 +52,30 @@ struct ZonePages {
         if let size = try await parent.service.zoneSizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
             rows[0].merge(Self.size(size)) { $1 }
         }
-        for size in try await parent.service.zoneSizes(
+        let own = try await parent.service.zoneSizes(
             try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
-        {
+        for size in own {
             rows.append(try await row(.private, size.name, owner: parent.consent?.accountName ?? "you").merging(Self.size(size)) { $1 })
         }
         let shared: ZonesResponse = try await parent.ask(.listZones, nil, .shared)
         for case .zone(let zone) in shared.zones.prefix(Self.zonesShown) {
             rows.append(try await row(.shared, RecordPages.text(zone.zoneID, in: .shared), owner: zone.zoneID.ownerRecordName ?? ""))
         }
-        var values: [String: Any] = ["zones": rows]
+        var notes: [String] = []
+        if own.count >= Self.zonesShown {
+            let all: ZonesResponse = try await parent.ask(.listZones, nil, .private)
+            if let note = Self.note(all.zones.count, "of the private database") { notes.append(note) }
+        }
+        if let note = Self.note(shared.zones.count, "that others share") { notes.append(note) }
+        var values: [String: Any] = ["zones": rows, "notes": notes]
         if parent.consent == nil { values["canCreate"] = true }
         if let problem { values["problem"] = problem }
         return parent.page("zones", values, title: "Zones")
+    }
+
+    /// - Returns: Nil for a list that is shown whole.
+    private static func note(_ count: Int, _ place: String) -> String? {
+        count > zonesShown ? "The first \(zonesShown) of \(count) zones \(place)." : nil
     }
 
     private func row(_ scope: DatabaseScope, _ zone: String, owner: String) async throws -> [String: Any] {

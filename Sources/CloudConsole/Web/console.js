@@ -15,6 +15,7 @@ pause.addEventListener("click", () => {
   pause.setAttribute("aria-pressed", String(isPaused));
   state.textContent = isPaused ? "Paused." : "Live.";
 });
+const utc = time => new Date(time).toISOString().replace("T", " ").replace("Z", "");
 const cell = (row, text, style) => {
   const place = document.createElement("td");
   place.textContent = text === undefined ? "" : text;
@@ -41,7 +42,7 @@ const ask = async () => {
     for (const note of (await answer.json()).notes) {
       last = note.number;
       const row = document.createElement("tr");
-      cell(row, new Date(note.time).toLocaleTimeString());
+      cell(row, utc(note.time), "time");
       cell(row, note.method);
       cell(row, note.endpoint);
       cell(row, note.status, "number " + (note.status < 400 ? "good" : "problem"));

@@ -93,6 +93,17 @@ import Testing
         #expect(await visitor.get(try #require(done.location)).text.contains("deployed to production"))
     }
 
+    @Test func rolesAreSavedIfThereAreSome() async throws {
+        let page = "\(ConsoleTests.base)/roles?account=mia"
+        #expect(await !visitor.get(page).text.contains("Save</button>"))
+        _ = try await village.service.schema(of: Village.container).importSchema(
+            ContainerSchema(text: "DEFINE SCHEMA CREATE ROLE Moderators; RECORD TYPE Plant (name STRING, count INT64);"))
+        let text = await visitor.get(page).text
+        #expect(text.contains("Save</button>"))
+        #expect(text.contains("Roles of mia"))
+        #expect(text.contains("name=\"account\" value=\"mia\""))
+    }
+
     @Test func aRejectedSchemaTextStaysInThePage() async throws {
         let broken = await visitor.post("\(ConsoleTests.base)/schema", ["do": "validate", "text": "DEFINE SCHEMA\nRECORD TIPE X ();"])
         #expect(broken.status == 400)

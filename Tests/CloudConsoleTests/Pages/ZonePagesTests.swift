@@ -57,6 +57,19 @@ import Testing
         #expect(try await village.service.zoneSizes(call, limit: 10, counting: 12).first { $0.name == Village.garden }?.records == 12)
     }
 
+    @Test func aLongListOfZonesNamesTheirNumber() async throws {
+        #expect(await !visitor.get(Self.zones).text.contains("The first 200 of"))
+        for start in [0, 105] {
+            let operations = (start..<start + 105).map { ZoneOperation.create(ZoneID(zoneName: "Zone \($0)")) }
+            let response: ZonesResponse = try await mia.ask(.private, .modifyZones, ZonesModifyRequest(operations: operations))
+            for case .failure(_, let error) in response.zones { throw error }
+        }
+        let count = try await names().count
+        #expect(count > 200)
+        #expect(await visitor.get(Self.zones).text.contains("The first 200 of \(count) zones of the private database."))
+        #expect(await visitor.get("\(ConsoleTests.base)/records").text.contains("The list has the first 200 zones of a database at most."))
+    }
+
     @Test func aZoneIsRestoredToATime() async throws {
         let page = "\(Self.zones)/private/Garden/restore"
         #expect(await visitor.get(page).text.contains("keeps no history"))
