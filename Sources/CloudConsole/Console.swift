@@ -33,7 +33,7 @@ package struct Console: PageResponder {
     let settings: [(name: String, value: String)]
     /// Base of the protocol's URLs, if the console's own address does not have them.
     let serviceAddress: String?
-    /// Version of the database's format; nil for a console that is not told.
+    /// Version of the database's format; nil if it is unknown.
     let databaseFormat: Int?
     /// Nil for data that is backed up by dumps of its database.
     let backups: (any ServerBackups)?

@@ -26,7 +26,7 @@ extension ConsolePages {
         return "Tarn \(TarnVersion.current)\(format) · up \(FieldText.duration(console.service.now - console.started))"
     }
 
-    /// A page with the menu and the operator's name. A person who isn't an operator has no menu.
+    /// A page with the menu and the operator's name. Other people have no menu.
     func page(
         _ template: String, _ values: [String: Any], title: String, _ visit: Visit, container: String? = nil,
         environment: CloudEnvironment = .development, scripts: [String] = [], status: Int = 200

@@ -28,7 +28,7 @@ extension ConsolePages {
         if !PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: found.session.account) }
         let isPost = request.method == "POST"
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
-        // A person who isn't an operator sends the form of Sign out; the bytes of any other are not read.
+        // Of other people than operators, only the form of Sign out is read.
         let bytesMax = profile.isOperator ? Self.formBytesMax : path == ["signout"] ? Self.smallFormBytesMax : 0
         let body = isPost && bytesMax > 0 ? try await request.form(atMost: bytesMax) : []
         let isForm = isPost && !PageRequests.isOne(request)

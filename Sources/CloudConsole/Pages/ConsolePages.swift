@@ -69,7 +69,7 @@ struct ConsolePages {
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return signInPage(status: request.method == "GET" ? 200 : 403)
         }
-        // A person who isn't an operator ends their session with the page's own button.
+        // Other people than operators sign out with the refusal's own button.
         guard visit.profile.isOperator || visit.path == ["signout"] else {
             try await audit(visit, outcome: .refused)
             let text = "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'."
@@ -91,7 +91,7 @@ struct ConsolePages {
             return problem("The form is of another session. Load the page again.", status: 403, visit)
         }
         if let page = try await ConfirmationPage(pages: self, visit: visit).respond() { return page }
-        // Before it is carried out: an act whose event could not be stored does not happen.
+        // Before the act: without a stored event it does not happen.
         if visit.isPost || visit.isLook { try await audit(visit) }
         switch visit.path.first {
         case nil: return try await overview(visit)

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 
-/// Counts the records and bytes of an export, so that it ends at a maximum and says so.
+/// Counts the records and bytes of an export up to a maximum, and whether records are missing.
 struct ExportMeter {
     static let recordsMax = 10_000
     /// Bytes after which no further page is read.

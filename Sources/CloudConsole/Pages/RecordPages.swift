@@ -118,7 +118,7 @@ struct RecordPages {
         for scope in [DatabaseScope.private, .shared] where places.count(where: { $0.scope == scope }) >= Self.zonesShown {
             values["zonesShown"] = Self.zonesShown
         }
-        // A list whose index is being built shows its progress.
+        // The list shows the progress of an index build.
         var secondsToRefresh: Double?
         if let type = query.type {
             if query.scope == .public || parent.consent == nil { values["canChange"] = true }

@@ -74,7 +74,7 @@ struct UserPages {
             throw WireError(.badRequest, ContactAddress.emailRule)
         }
         if isGrant, try await pages.console.service.hasPassword(accountName: account) {
-            // A hash does not tell whether the present password follows the rule of operators.
+            // The present password's hash doesn't show whether it follows the rule of operators.
             let password = fields["operator-password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
                 throw WireError(.badRequest, "Set a new password for an operator with the flag. \(problem)")
@@ -109,7 +109,7 @@ struct UserPages {
         return row
     }
 
-    /// - Parameter problem: Of the submitted form, whose texts the page keeps, except for passwords.
+    /// - Parameter problem: Of the submitted form. The page keeps its texts, except for passwords.
     private func page(
         _ profile: AccountProfile, secret: String? = nil, problem: String? = nil, status: Int = 200
     ) async throws -> ServiceResponse {

@@ -26,7 +26,7 @@ import Testing
         return (village, visitor, secret)
     }
 
-    /// A person who had the old password and waits for a code does not get in with the new password's owner.
+    /// A challenge of the old password, with a code still to enter, does not start a session.
     @Test func aPasswordChangeEndsAChallenge() async throws {
         let (village, _, secret) = try await Self.turnedOn()
         let visitor = BrowserSession(village)

@@ -9,11 +9,11 @@ import ServiceFixtures
 import TestBasics
 import Testing
 
-/// What the console reads of a request before it knows that an operator sent it, and how many requests it accepts.
+/// Limits of forms and requests, before and after the console knows the operator.
 @Suite struct PageLimitTests {
     private struct BodyWasRead: Error {}
 
-    /// The status of a form whose body fails the request if it is read.
+    /// The status of a form with a body that fails the request if it is read.
     private static func status(ofUnreadableFormFrom isOperator: Bool, _ path: String) async throws -> Int? {
         let (village, _) = try await BrowserSession.signedIn(isOperator: isOperator)
         let result = try await village.service.signIn(name: "mia", password: "correct horse", to: .console(isKept: false), network: "")
