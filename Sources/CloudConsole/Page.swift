@@ -136,5 +136,5 @@ extension StorageFailure {
     /// `true` for a request that named what does not exist, or what exists already.
     var isOfRequest: Bool { code == .nameTaken || code == .unknownName }
 
-    var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
+    var sentence: String { "\(what.prefix(1).uppercased())\(what.dropFirst())." }
 }
