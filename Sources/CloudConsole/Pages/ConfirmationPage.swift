@@ -51,8 +51,9 @@ struct ConfirmationPage {
     /// Returns `true` for a new password, another operator flag, a token of another person's device, credentials of production, and the
     /// deployment to it.
     private func isNeeded() async throws -> Bool {
+        // Pages ignore further components of their paths, so an act is found with them, too.
         let (path, verb) = (visit.path, visit.fields["do"] ?? "")
-        if path.count == 2, path[0] == "users" {
+        if path.count >= 2, path[0] == "users" {
             switch verb {
             case "password": return true
             case "device": return path[1] != visit.profile.accountName
@@ -62,7 +63,7 @@ struct ConfirmationPage {
             default: return false
             }
         }
-        guard path.count == 4, path[0] == "c" else { return false }
+        guard path.count >= 4, path[0] == "c" else { return false }
         switch path[3] {
         case "tokens":
             return path[2] == CloudEnvironment.production.rawValue && ["add-token", "rotate-token", "add-key", "rotate-key"].contains(verb)

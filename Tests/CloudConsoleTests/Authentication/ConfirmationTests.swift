@@ -63,7 +63,9 @@ import Testing
             ("/console/users/bo", ["do": "profile", "operator": "yes"]), ("/console/users/bo", ["do": "device", "device": "phone"]),
             ("/console/users/mia", ["do": "password", "password": "correct donkey"]), (Self.tokens, ["do": "add-token", "label": "x"]),
             (Self.tokens, ["do": "rotate-token", "id": "1"]), (Self.tokens, ["do": "add-key", "label": "x"]),
-            (Self.tokens, ["do": "rotate-key", "id": "1"]), ("\(ConsoleTests.base)/schema", ["do": "deploy", "confirmed": deploy]),
+            (Self.tokens, ["do": "rotate-key", "id": "1"]), (Self.tokens + "/more", ["do": "add-token", "label": "x"]),
+            ("/console/users/bo/more", ["do": "device", "device": "phone"]),
+            ("\(ConsoleTests.base)/schema", ["do": "deploy", "confirmed": deploy]),
         ]
         for (path, fields) in acts { #expect(await asks(path, fields), "\(path) \(fields)") }
         #expect(try await village.store.profiles().filter(\.isOperator).map(\.accountName) == ["mia"])
