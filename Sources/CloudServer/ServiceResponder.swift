@@ -181,14 +181,10 @@ package struct ServiceResponder: HTTPResponder {
     private static let pieceBytes = 1 << 16
     private static let fileBytes = 1 << 18
 
-    /// Time in which a client must receive a part of a response.
-    private func patience(_ bytes: Int) -> TimeAmount? {
-        pace.bytesPerSecond == 0 ? nil : .seconds(Int64(max(1, pace.graceSeconds, bytes / (4 * pace.bytesPerSecond))))
-    }
-
-    private func send(_ bytes: Int, _ context: ServiceContext, _ write: () async throws -> Void) async throws {
-        guard let patience = patience(bytes) else { return try await write() }
-        try await context.closing(after: patience, unless: write)
+    /// Closes the connection of a client that does not receive a part of a response in time. The caller cancels it after the write.
+    private func deadline(forBytes bytes: Int, _ context: ServiceContext) -> Scheduled<Void>? {
+        guard pace.bytesPerSecond > 0 else { return nil }
+        return context.close(after: .seconds(Int64(max(1, pace.graceSeconds, bytes / (4 * pace.bytesPerSecond)))))
     }
 
     private func body(
@@ -197,10 +193,15 @@ package struct ServiceResponder: HTTPResponder {
         ResponseBody(contentLength: bytes.count) { writer in
             defer { lease?.end() }
             for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
-                let piece = ByteBuffer(bytes: bytes[start..<min(bytes.count, start + Self.pieceBytes)])
-                try await send(Self.pieceBytes, context) { try await writer.write(piece) }
+                let deadline = deadline(forBytes: Self.pieceBytes, context)
+                defer { deadline?.cancel() }
+                try await writer.write(ByteBuffer(bytes: bytes[start..<min(bytes.count, start + Self.pieceBytes)]))
             }
-            try await send(Self.pieceBytes, context) { try await writer.finish(nil) }
+            do {
+                let deadline = deadline(forBytes: Self.pieceBytes, context)
+                defer { deadline?.cancel() }
+                try await writer.finish(nil)
+            }
             await unread?.skip()
         }
     }
@@ -212,10 +213,14 @@ package struct ServiceResponder: HTTPResponder {
                 let bytes = try await reader.read(at: offset, count: min(Self.fileBytes, Int(range.upperBound - offset)))
                 // The file was truncated. The client detects it, because the connection ends before `Content-Length` bytes.
                 guard !bytes.isEmpty else { throw StorageFailure(.corrupt, "a file became shorter") }
-                try await send(bytes.count, context) { try await writer.write(ByteBuffer(bytes: bytes)) }
+                let deadline = deadline(forBytes: bytes.count, context)
+                defer { deadline?.cancel() }
+                try await writer.write(ByteBuffer(bytes: bytes))
                 offset += Int64(bytes.count)
             }
-            try await send(Self.fileBytes, context) { try await writer.finish(nil) }
+            let deadline = deadline(forBytes: Self.fileBytes, context)
+            defer { deadline?.cancel() }
+            try await writer.finish(nil)
         }
     }
 

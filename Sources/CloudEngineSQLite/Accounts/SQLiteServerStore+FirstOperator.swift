@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudService
+package import CloudService
 import CloudStorageSupport
 import GRDB
 

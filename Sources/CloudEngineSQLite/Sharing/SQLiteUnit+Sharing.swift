@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudEngine
+package import CloudService
 import CloudWire
 import Foundation
 import GRDB

@@ -22,12 +22,10 @@ package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     /// Calls `body` when the connection closes; immediately if it is closed.
     func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 
-    /// Closes the connection unless `body` ends in time. `body` fails then, since it writes to the connection.
-    func closing(after duration: TimeAmount, unless body: () async throws -> Void) async throws {
+    /// Closes the connection after a time, unless the returned task is cancelled. A write that waits for the client fails then.
+    func close(after duration: TimeAmount) -> Scheduled<Void> {
         let channel = channel
-        let deadline = channel.eventLoop.scheduleTask(in: duration) { channel.close(promise: nil) }
-        defer { deadline.cancel() }
-        try await body()
+        return channel.eventLoop.scheduleTask(in: duration) { channel.close(promise: nil) }
     }
 
     /// Closes the input side. The response is still sent.
