@@ -122,7 +122,7 @@ import Testing
         #expect(await submit(secret, ["account": "me", "claim": "on"]).status == 303)
         #expect(try await operators() == ["me"])
         #expect(await visitor.get("/console").text.contains("me"))
-        #expect(try await village.store.account(forToken: token) != nil)
+        #expect(try await village.store.device(forToken: token, now: 0) != nil)
         #expect(try await village.store.profiles().count == 1)
         let events = try await village.store.auditEvents(before: nil, limit: 10).map { "\($0.event.actor) \($0.event.action)" }
         #expect(events.contains("me console.first-run.claim"))

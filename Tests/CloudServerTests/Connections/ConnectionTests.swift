@@ -231,7 +231,8 @@ import Testing
     @Test func anAcceptedConnectionWithoutATaskIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
-        let guarded = GuardedChannel(idleSeconds: 60, judge: judge, responder: { _, _, _ in })
+        let guarded = GuardedChannel(
+            idleSeconds: 60, judge: judge, counts: ConnectionCounts(atMost: 0) { _ in false }, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 // Dropped once the channel is active, as one is that comes after the last that was taken.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import CloudWire
 import Foundation
 import NIOHTTP1
@@ -114,7 +115,7 @@ import Testing
                 let fields = ["t": Field(.string(String(repeating: "x", count: 900_000)))]
                 let record = Record(recordName: "r\(number)", recordType: "T", fields: fields)
                 let message = ModifyRecordsRequest(
-                    operations: [RecordOperation(kind: .create, record: record)], zoneID: LiveServer.garden)
+                    operations: [RecordOperation(.create, record)], zoneID: LiveServer.garden)
                 #expect(try await server.post(.modifyRecords, message, token: token).status == 200)
             }
             let body = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: LiveServer.garden)]).encoded()
