@@ -64,6 +64,52 @@ import Testing
         #expect(await send(village, "GET", path, token: token).status == 200, "the network's other users are not locked out")
     }
 
+    // MARK: Streams
+
+    /// Opens push streams of a public database without an account, and returns those that were accepted.
+    private func streams(_ count: Int, _ village: Village, container: String, network: String) async -> [PushListener] {
+        var listeners: [PushListener] = []
+        for _ in 0..<count {
+            let request = ServiceRequest(
+                method: "GET", path: "/device/1/\(container)/development/push/stream", query: "database=public",
+                headers: [HeaderNames.capabilities.lowercased(): Capability.publicChanges.rawValue], body: .bytes([]),
+                baseURL: "http://tarn.example", network: network)
+            if case .events(let listener) = await village.service.respond(to: request).body { listeners.append(listener) }
+        }
+        return listeners
+    }
+
+    @Test func anonymousStreamsOfANetworkAreLimited() async throws {
+        var limits = Limits()
+        limits.anonymousStreamsPerNetwork = 2
+        let village = try Village(limits: limits)
+        let held = await streams(3, village, container: Village.container, network: "192.0.2.1")
+        #expect(held.count == 2)
+        #expect(await streams(3, village, container: "iCloud.org.other", network: "192.0.2.1").isEmpty, "another container")
+        let others = await streams(3, village, container: Village.container, network: "192.0.2.2")
+        #expect(others.count == 2)
+        held[0].close()
+        let again = await streams(3, village, container: Village.container, network: "192.0.2.1")
+        #expect(again.count == 1)
+        for listener in held + others + again { listener.close() }
+    }
+
+    /// A gateway on the server's machine brings clients of any number.
+    @Test func streamsOfThisMachineAreLimitedForUnknownContainersOnly() async throws {
+        var limits = Limits()
+        limits.anonymousStreamsPerNetwork = 2
+        let village = try Village(limits: limits)
+        let mia = try await village.villager("mia")
+        let unknown = await streams(4, village, container: Village.container, network: "127.0.0.1")
+        #expect(unknown.count == 2)
+        let save = ModifyRecordsRequest(
+            operations: [RecordOperation(.create, Record(recordName: "p", recordType: "Plant", fields: ["name": Field(.string("x"))]))])
+        _ = try await mia.ask(.public, .modifyRecords, save, ModifyRecordsResponse.self)
+        let known = await streams(4, village, container: Village.container, network: "127.0.0.1")
+        #expect(known.count == 4)
+        for listener in unknown + known { listener.close() }
+    }
+
     // MARK: Uploads
 
     private func address(_ mia: Village.Villager) async throws -> String {

@@ -11,6 +11,9 @@ final class StreamCounts: Sendable {
     /// - Parameter most: Of one network; 0 means no limit.
     init(atMost most: Int) { self.most = most }
 
+    /// - Parameter network: The prefix of an address, its bytes with dots between them.
+    static func isOfThisMachine(_ network: String) -> Bool { network.hasPrefix("127.") || network == "0.0.0.0.0.0.0.0" }
+
     /// Streams that are held now.
     var count: Int { counts.withLock { $0.values.reduce(0, +) } }
 

@@ -44,13 +44,7 @@ extension CloudService {
             let audiences = (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : [])
             let credential = credentials.reference(hash: accounts.sha256)
             // Streams of a signed-in user are limited by the hub.
-            var place: StreamCounts.Place?
-            if !call.caller.isSignedIn {
-                guard let free = streams.place(for: request.network) else {
-                    throw WireError(.throttled, "too many push streams of one network", retryAfter: 60)
-                }
-                place = free
-            }
+            let place = call.caller.isSignedIn ? nil : try await anonymousPlace(request, call)
             var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
             // Revocations end the stream within a second; nothing is sent in between.
             if let credential, let audience = audiences.first {
@@ -76,6 +70,21 @@ extension CloudService {
             return .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
+    }
+
+    /// - Returns: Nil for a listener on this machine, which may be a gateway, to a public database that was ever written to.
+    /// - Throws: `WireError` with `.throttled` if the network has as many streams as it may.
+    private func anonymousPlace(_ request: ServiceRequest, _ call: Call) async throws -> StreamCounts.Place? {
+        if StreamCounts.isOfThisMachine(request.network) {
+            var call = call
+            call.partition.scope = .public
+            call.partition.owner = Partition.publicOwner
+            if try await read(call, isBrief: true, { try $0.state().counter > 0 }) { return nil }
+        }
+        guard let place = streams.place(for: request.network) else {
+            throw WireError(.throttled, "too many push streams of one network", retryAfter: 60)
+        }
+        return place
     }
 
     private func tokenRequest(_ request: ServiceRequest, _ credentials: Credentials) async throws -> [UInt8] {
