@@ -25,7 +25,8 @@ extension Limits {
         Setting("anonymousBodyBytes", \.anonymousBodyBytes, "bytes of one request of an anonymous client", most: messageBytes),
         Setting(
             "anonymousStreamsPerNetwork", \.anonymousStreamsPerNetwork,
-            "push streams of one network without a signed-in user; 0 for no limit, which this machine has for containers in use", least: 0, most: 1_000_000),
+            "push streams of one network without a signed-in user; 0 for no limit, which this machine has for containers in use", least: 0,
+            most: 1_000_000),
         Setting("answerBytes", \.answerBytes, "bytes of stored responses to retried requests in one database", most: 1 << 30),
         Setting("assetBytes", \.assetBytesNumber, "bytes of one file", most: 1 << 40),
         Setting("assetDownloadSeconds", \.assetDownloadSeconds, "seconds for which the download address of a file is valid", most: 604_800),
