@@ -128,7 +128,7 @@ import Testing
     }
 
     /// Format 18 named the owner in each row, and had an index of times; up to format 20 the table had no row IDs.
-    @Test(arguments: ["format18", "format20", "format21"])
+    @Test(arguments: ["format18", "format20", "format21", "format22"])
     func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")

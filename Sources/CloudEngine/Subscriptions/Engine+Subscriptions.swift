@@ -75,8 +75,11 @@ extension Engine {
 
     /// Subscriptions of a database take 16 times as much as one may at most, and a new one fits into the quota.
     private func checkRoom(for subscription: Subscription, in unit: any PartitionWriter, _ call: Call) throws {
-        let others = try unit.subscriptions().filter { $0.subscriptionID != subscription.subscriptionID }
-        let bytes = others.reduce(subscription.encoded().count) { $0 + $1.encoded().count }
+        var bytes = subscription.encoded().count - (try unit.subscription(id: subscription.subscriptionID)?.encoded().count ?? 0)
+        try unit.visitSubscriptions { count, _ in
+            bytes += count
+            return true
+        }
         guard bytes <= 16 * limits.subscriptionBytes else {
             throw WireError(
                 .quotaExceeded, "the subscriptions of a database have at most \(16 * limits.subscriptionBytes) bytes",

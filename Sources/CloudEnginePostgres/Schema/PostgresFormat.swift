@@ -14,7 +14,8 @@ enum PostgresFormat {
     /// Only grows. 2: several authentication keys, and requests of all processes. A process of the version before knows the first key only, so it must not start.
     /// 3: wrong passwords of all processes. A process of the version before counts its own.
     /// 4: numbers in the names of objects. A process of the version before looks for the objects of moved partitions under other names.
-    static let current: Int64 = 4
+    /// 5: indexes of uploads without a complete file, and of deleted zones.
+    static let current: Int64 = 5
     private static let key = "format"
 
     private static let serverTables = [

@@ -22,6 +22,7 @@ enum AssetRows {
             part bigint NOT NULL, zone bigint NOT NULL, checksum text COLLATE "C" NOT NULL, fields bigint NOT NULL,
             PRIMARY KEY (part, zone, checksum))
         """,
+        "CREATE INDEX IF NOT EXISTS uploads_open ON uploads (part) WHERE checksum IS NULL",
         "CREATE INDEX IF NOT EXISTS asset_links_checksum ON asset_links (part, checksum)",
     ]
 

@@ -14,6 +14,7 @@ enum ZoneRows {
             asset_bytes bigint NOT NULL, PRIMARY KEY (part, zone), UNIQUE (part, name))
         """,
         "CREATE INDEX IF NOT EXISTS zones_change ON zones (part, change)",
+        "CREATE INDEX IF NOT EXISTS zones_deleted ON zones (part, zone) WHERE deleted",
         """
         CREATE TABLE IF NOT EXISTS client_tokens (
             part bigint NOT NULL, zone bigint NOT NULL, user_name text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL,

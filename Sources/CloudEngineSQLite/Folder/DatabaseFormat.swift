@@ -53,6 +53,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case appendedChangeLog = 21
     /// Partitions know the numbers in the names of their objects.
     case objectParts = 22
+    /// Uploads without a complete file, and deleted zones, are found by indexes.
+    case partialIndexes = 23
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -81,8 +83,14 @@ enum DatabaseFormat: Int, CaseIterable {
         case .stagedFiles: "DROP TABLE staged_requests;"
         case .appendedChangeLog: SQLiteUnit.appendedChangeLog
         case .objectParts: ObjectParts.table
+        case .partialIndexes: Self.partialIndexes
         }
     }
+
+    private static let partialIndexes = """
+        CREATE INDEX uploads_open ON uploads (part) WHERE checksum IS NULL;
+        CREATE INDEX zones_deleted ON zones (part, zone) WHERE deleted = 1;
+        """
 
     /// `TARN`, so that another program's database is not taken for ours.
     private static let applicationID = 0x5441_524E

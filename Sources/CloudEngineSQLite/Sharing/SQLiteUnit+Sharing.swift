@@ -258,8 +258,9 @@ extension SQLiteServerStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT p.container, p.environment, p.scope, p.owner, z.zone, z.at FROM zones z JOIN partitions p ON p.part = z.part
-                    WHERE z.deleted = 1 AND EXISTS (SELECT 1 FROM records r WHERE r.part = z.part AND r.zone = z.zone) LIMIT ?
+                    SELECT p.container, p.environment, p.scope, p.owner, z.zone, z.at FROM zones z INDEXED BY zones_deleted
+                    CROSS JOIN partitions p ON p.part = z.part
+                    WHERE z.deleted = 1 AND (SELECT 1 FROM records r WHERE r.part = z.part AND r.zone = z.zone LIMIT 1) = 1 LIMIT ?
                     """, arguments: [limit]
             ).compactMap { row in
                 guard let environment = CloudEnvironment(rawValue: row[1]), let scope = DatabaseScope(rawValue: row[2]) else { return nil }

@@ -134,6 +134,7 @@ import Testing
         #expect(
             events.map { "\($0.action) \($0.subject)" } == [
                 "user.add mia", "user.profile mia, operator: true", "user.token mia, phone", "user.revoke mia, phone",
+                "user.list server",
             ])
         #expect(events.allSatisfy { $0.actor.hasPrefix("command line (") })
         try store.close()

@@ -73,6 +73,7 @@ import Testing
             PlanException("DELETE FROM uploads WHERE created < ?", because: "Cleanup; uploads are removed after a day."),
             PlanException("DELETE FROM web_sessions WHERE started < ?", because: "Cleanup of sessions."),
             PlanException("DELETE FROM zones WHERE deleted = 1 AND at < ?", because: "Cleanup of deleted zones."),
+            PlanException("DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2…", because: "A device has 100 sessions at most."),
             PlanException("UPDATE partitions SET floor = gone.change…", because: "Cleanup of deleted zones."),
             PlanException("DELETE FROM assets WHERE since < ?…", because: "Cleanup: any old asset may have lost its last link."),
             PlanException(
@@ -96,8 +97,6 @@ import Testing
             PlanException(
                 "SELECT zone, name, change, deleted, floor, reason…", "zones_2 (part=?)", because: "All zones of a database are the answer."
             ),
-            PlanException(
-                "INSERT OR REPLACE INTO kept_assets (part, checksum, until) SELECT…", because: "The zone was deleted, with all rows."),
             PlanException(
                 "INSERT INTO record_versions (part, zone, name, at, replaced, body) SELECT part…", "(part=? AND zone=?)",
                 because: "The zone was deleted, with all rows."),
@@ -136,8 +135,7 @@ import Testing
             PlanException("INSERT INTO record_indexes…", because: "A database has some indexes for each type of record."),
         ]
         for table in [
-            "asset_links", "index_entries", "record_parents", "record_references", "records", "share_generations", "share_members",
-            "shared_records", "shares",
+            "record_parents", "records", "share_generations", "share_members", "shared_records", "shares",
         ] {
             exceptions.append(
                 PlanException("DELETE FROM \(table) WHERE part = ? AND zone = ?", because: "The zone was deleted, with all rows."))

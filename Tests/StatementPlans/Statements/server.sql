@@ -1,6 +1,7 @@
 DELETE FROM answers WHERE (part, key) IN (SELECT part, key FROM answers WHERE part = ? LIMIT ?)
 DELETE FROM answers WHERE part = ?
 DELETE FROM answers WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
+DELETE FROM asset_links WHERE (part, zone, checksum) IN ( SELECT part, zone, checksum FROM asset_links WHERE part = ? AND zone = ? ORDER BY checksum LIMIT ?)
 DELETE FROM asset_links WHERE (part, zone, checksum) IN (SELECT part, zone, checksum FROM asset_links WHERE part = ? LIMIT ?)
 DELETE FROM asset_links WHERE part = ?
 DELETE FROM asset_links WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
@@ -14,11 +15,13 @@ DELETE FROM change_log_days WHERE (part, day) IN (SELECT part, day FROM change_l
 DELETE FROM change_log_days WHERE part = ?
 DELETE FROM change_log_days WHERE part = ? AND day = ?
 DELETE FROM change_log_days WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
+DELETE FROM client_tokens WHERE (part, zone, user, device) IN ( SELECT part, zone, user, device FROM client_tokens WHERE part = ? AND zone = ? ORDER BY user, device LIMIT ?)
 DELETE FROM client_tokens WHERE (part, zone, user, device) IN (SELECT part, zone, user, device FROM client_tokens WHERE part = ? LIMIT ?)
 DELETE FROM client_tokens WHERE part = ?
 DELETE FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device = ?
 DELETE FROM client_tokens WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM devices WHERE account = ?
+DELETE FROM index_entries WHERE (part, zone, number, key, name) IN ( SELECT part, zone, number, key, name FROM index_entries WHERE part = ? AND zone = ? ORDER BY number, key, name LIMIT ?)
 DELETE FROM index_entries WHERE (part, zone, number, key, name) IN (SELECT part, zone, number, key, name FROM index_entries WHERE part = ? LIMIT ?)
 DELETE FROM index_entries WHERE part = ?
 DELETE FROM index_entries WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
@@ -37,6 +40,7 @@ DELETE FROM record_indexes WHERE part IN (SELECT part FROM partitions WHERE cont
 DELETE FROM record_parents WHERE (part, zone, name) IN (SELECT part, zone, name FROM record_parents WHERE part = ? LIMIT ?)
 DELETE FROM record_parents WHERE part = ?
 DELETE FROM record_parents WHERE part = ? AND zone = ?
+DELETE FROM record_references WHERE (part, zone, target, action, source) IN ( SELECT part, zone, target, action, source FROM record_references WHERE part = ? AND zone = ? ORDER BY target, action, source LIMIT ?)
 DELETE FROM record_references WHERE (part, zone, target, action, source) IN (SELECT part, zone, target, action, source FROM record_references WHERE part = ? LIMIT ?)
 DELETE FROM record_references WHERE part = ?
 DELETE FROM record_references WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
