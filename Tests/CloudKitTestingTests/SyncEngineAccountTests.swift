@@ -74,7 +74,7 @@ private final class AccountSwitchingApp: CKSyncEngineDelegate {
 }
 
 /// Pending changes of one account are never sent for another, at any time of the account change.
-@Suite(.timeLimit(.minutes(1))) struct SyncEngineAccountTests {
+@Suite(.timeLimit(.minutes(5))) struct SyncEngineAccountTests {
     private func engine(_ device: TestDevice, _ diary: AccountSwitchingApp, automatically: Bool = false) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
             database: device.container.privateCloudDatabase, stateSerialization: nil, delegate: diary)
