@@ -219,7 +219,7 @@ import Testing
             let record = Record(
                 recordName: "\(type)\(fields.lowerBound)", recordType: type,
                 fields: Dictionary(uniqueKeysWithValues: fields.map { ("f\($0)", Field(.int64(1))) }))
-            let request = ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: mia.zone())
+            let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, record)], zoneID: mia.zone())
             let results = try await mia.ask(.private, .modifyRecords, request, ModifyRecordsResponse.self).results
             return results.allSatisfy { if case .failure = $0 { false } else { true } }
         }

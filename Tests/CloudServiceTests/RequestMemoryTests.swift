@@ -38,8 +38,11 @@ import Testing
         try other.take(200)
         long.end()
         try second.take(200)
-        #expect(throws: WireError.self) { try second.take(51) }
-        #expect(memory.bytes == 400)
+        let third = memory.lease(for: .account("mia"))
+        #expect(throws: WireError.self) { try third.take(51) }
+        try third.take(50)
+        #expect(throws: WireError.self) { try second.take(1) }
+        #expect(memory.bytes == 450)
     }
 
     @Test func anonymousSendersLeaveRoomForAccounts() throws {

@@ -37,7 +37,7 @@ import Testing
         GoldenFile("transcripts/accounts.txt").expect(transcript.text)
         // The log has the user of the machine, so it isn't in the golden file.
         let audit = await CommandRun("audit", "--json", "--data", data)
-        #expect(audit.output.split(separator: "\n").count == 4)
+        #expect(audit.output.split(separator: "\n").count == 6)
         #expect(audit.output.contains(#""action":"user.revoke","subject":"mia, phone","outcome":"done""#))
     }
 
