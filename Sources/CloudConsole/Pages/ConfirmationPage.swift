@@ -58,7 +58,12 @@ struct ConfirmationPage {
             case "password": return true
             case "device": return path[1] != visit.profile.accountName
             case "profile":
-                let profile = try await pages.console.storage.profiles().first { $0.accountName == path[1] }
+                let profile: AccountProfile? =
+                    if let account = try await pages.console.storage.account(named: path[1]) {
+                        try await pages.console.service.profile(ofAccount: account)
+                    } else {
+                        nil
+                    }
                 return path[1] != visit.profile.accountName && profile?.isOperator != (visit.fields["operator"] != nil)
             default: return false
             }

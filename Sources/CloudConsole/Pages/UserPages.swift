@@ -14,7 +14,9 @@ struct UserPages {
 
     func respond() async throws -> ServiceResponse {
         guard let account = visit.path.dropFirst().first else { return try await all() }
-        guard let profile = try await storage.profiles().first(where: { $0.accountName == account }) else {
+        guard let number = try await storage.account(named: account),
+            let profile = try await pages.console.service.profile(ofAccount: number)
+        else {
             return pages.problem("This account does not exist.", status: 404, visit)
         }
         guard visit.isPost else { return try await page(profile) }
@@ -114,7 +116,7 @@ struct UserPages {
         _ profile: AccountProfile, secret: String? = nil, problem: String? = nil, status: Int = 200
     ) async throws -> ServiceResponse {
         let account = profile.accountName
-        let usage = try await storage.usage().filter { $0.userName == account }
+        let usage = try await storage.usage(ofUsers: [account])
         let accesses = try await storage.accesses(ofUser: account)
         var values: [String: Any] = [
             "given": profile.name.givenName ?? "", "family": profile.name.familyName ?? "", "email": profile.emailAddress ?? "",
@@ -162,7 +164,7 @@ struct UserPages {
         do {
             guard AccountName.isValid(name) else { throw WireError(.badRequest, AccountName.rule) }
             let secret = try await storage.addUser(name: name, deviceLabel: "first device", now: pages.console.service.now)
-            return try await list(["secret": secret, "made": "The account \(name) was made."])
+            return try await list(["secret": secret, "made": "The account was made:", "account": name])
         } catch let error as WireError where error.code == .badRequest {
             return try await list(["problem": error.reason, "typed": name], status: error.code.httpStatus)
         } catch let failure as StorageFailure where failure.isOfRequest {
@@ -172,9 +174,11 @@ struct UserPages {
 
     private func list(_ values: [String: Any], status: Int = 200) async throws -> ServiceResponse {
         var values = values
-        let usage = Dictionary(grouping: try await storage.usage()) { $0.userName ?? "" }
-        let devices = Dictionary(try await storage.users().map { ($0.name, $0.devices) }) { first, _ in first }
-        values["users"] = try await storage.profiles().map { profile -> [String: Any] in
+        let page = try await AccountPage(storage, visit.query)
+        let names = page.profiles.map(\.accountName)
+        let usage = Dictionary(grouping: try await storage.usage(ofUsers: names)) { $0.userName ?? "" }
+        let devices = Dictionary(try await storage.users(named: names).map { ($0.name, $0.devices) }) { first, _ in first }
+        values["users"] = page.profiles.map { profile -> [String: Any] in
             [
                 "size": FieldText.bytes((usage[profile.accountName] ?? []).reduce(0) { $0 + $1.usage.total }),
                 "devices": (devices[profile.accountName] ?? []).joined(separator: ", "),
@@ -184,6 +188,9 @@ struct UserPages {
                 "operator": profile.isOperator ? "yes" : "no",
             ]
         }
+        values["q"] = page.prefix
+        if let next = page.next { values["next"] = next }
+        if let previous = page.previous { values["previous"] = previous }
         return pages.page("users", values, title: "Users", visit, status: status)
     }
 }

@@ -6,7 +6,7 @@ package import CloudWire
 import SystemSupport
 
 /// The storage of the console: accounts, tokens and keys of the whole server.
-package protocol AdministrationStorage: AuditStorage {
+package protocol AdministrationStorage: AuditStorage, AccountListStorage {
     /// Containers that anything is known of.
     func containers() async throws -> [String]
     func profiles() async throws -> [AccountProfile]
