@@ -39,6 +39,8 @@ package struct Console: PageResponder {
     let backups: (any ServerBackups)?
     /// Nil for a server that keeps no requests.
     let requestArchive: (any RequestArchive)?
+    /// The listening devices of this process; nil for a server that has none.
+    let hub: PushHub?
     private let measures: @Sendable () async -> ServerMeasures?
     private(set) var part = Part.all
 
@@ -48,11 +50,12 @@ package struct Console: PageResponder {
     ///   - databaseFormat: Version of the database's format, for the page of settings.
     ///   - backups: Makes backups of the server; nil for data that is backed up by dumps of its database.
     ///   - requestArchive: Keeps the requests that fail or are slow; nil keeps none.
+    ///   - hub: The listening devices of this process, for the lists of connected devices.
     ///   - measures: The present measures of the server.
     package init(
         service: CloudService, storage: any AdministrationStorage, settings: [(name: String, value: String)] = [],
         serviceAddress: String? = nil, databaseFormat: Int? = nil, backups: (any ServerBackups)? = nil,
-        requestArchive: (any RequestArchive)? = nil,
+        requestArchive: (any RequestArchive)? = nil, hub: PushHub? = nil,
         measures: @escaping @Sendable () async -> ServerMeasures? = { nil }
     ) {
         self.service = service
@@ -62,6 +65,7 @@ package struct Console: PageResponder {
         self.databaseFormat = databaseFormat
         self.backups = backups
         self.requestArchive = requestArchive
+        self.hub = hub
         self.measures = measures
         started = service.now
     }

@@ -17,6 +17,7 @@ import Testing
     static let pages = [
         "/console", "\(base)/types", "\(base)/types/Plant", "\(base)/records", "\(base)/records/public/_defaultZone/p%3C1%3E",
         "\(base)/zones", "\(base)/zones/private/Garden", "\(base)/schema", "\(base)/tokens", "/console/users", "/console/users/mia",
+        "/console/users/mia/devices.json", "/console/devices", "/console/devices.json",
         "/console/log", "/console/log.json", "/console/audit", "/console/status", "/console/settings", "/console/backups",
         "\(base)/subscriptions", "\(base)/reach",
         "\(base)/records/import", "\(base)/zones/private/Garden/delete",

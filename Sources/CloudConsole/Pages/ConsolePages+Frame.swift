@@ -43,7 +43,8 @@ extension ConsolePages {
             ]
         }
         menu += [
-            MenuItem("Users", "/console/users", key: "u"), MenuItem("Log", "/console/log", key: "l"),
+            MenuItem("Users", "/console/users", key: "u"), MenuItem("Devices", "/console/devices", key: "d"),
+            MenuItem("Log", "/console/log", key: "l"),
             MenuItem("Status", "/console/status", key: "h"), MenuItem("Audit", "/console/audit", key: "a"),
             MenuItem("Settings", "/console/settings", key: "i"), MenuItem("Backups", "/console/backups", key: "y"),
             MenuItem("Second factor", "/console/second-factor", key: "f"),

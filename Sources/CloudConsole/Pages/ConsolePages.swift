@@ -47,9 +47,12 @@ struct ConsolePages {
         /// `true` for pages that show the contents of databases.
         var looksIntoData: Bool { path.first == "c" && path.count > 3 && ["records", "zones", "subscriptions"].contains(path[3]) }
 
-        /// `true` for pages whose display is in the audit log: records, accounts with their networks and devices, and requests. The log's
-        /// page polls `log.json`, which isn't.
-        var isLook: Bool { looksIntoData || path.first == "users" || path.first == "log" }
+        /// `true` for pages whose display is in the audit log: records, accounts with their networks and devices, and requests. What these
+        /// pages poll, such as `log.json`, isn't.
+        var isLook: Bool {
+            guard !(path.first == "users" && path.dropFirst(2).first == UserPages.devicesFile) else { return false }
+            return looksIntoData || path.first.map { ["users", "devices", "log"].contains($0) } ?? false
+        }
 
         /// The consent, if it is for a container and environment.
         func consent(for container: String, _ environment: CloudEnvironment) -> Consent? {
@@ -97,6 +100,8 @@ struct ConsolePages {
         case nil: return try await overview(visit)
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
+        case "devices": return try await DevicePages(pages: self, visit: visit).all()
+        case "devices.json": return try await DevicePages(pages: self, visit: visit).allJSON()
         case "status": return try await StatusPages(pages: self, visit: visit).status()
         case "settings": return StatusPages(pages: self, visit: visit).settings()
         case "backups": return try await BackupPage(pages: self, visit: visit).respond()

@@ -10,7 +10,11 @@ struct UserPages {
     let pages: ConsolePages
     let visit: ConsolePages.Visit
 
+    /// Name of the page that the script of an account's page polls.
+    static let devicesFile = "devices.json"
+
     private var storage: any AdministrationStorage { pages.console.storage }
+    private var devices: DevicePages { DevicePages(pages: pages, visit: visit) }
 
     func respond() async throws -> ServiceResponse {
         guard let account = visit.path.dropFirst().first else { return try await all() }
@@ -18,6 +22,9 @@ struct UserPages {
             let profile = try await pages.console.service.profile(ofAccount: number)
         else {
             return pages.problem("This account does not exist.", status: 404, visit)
+        }
+        if visit.path.dropFirst(2).first == Self.devicesFile {
+            return try await devices.json(ofAccount: number, named: account)
         }
         guard visit.isPost else { return try await page(profile) }
         do {
@@ -93,10 +100,11 @@ struct UserPages {
         }
     }
 
-    private static func row(_ access: AccountAccess) -> [String: Any] {
+    private static func row(_ access: AccountAccess, connected: Int64?) -> [String: Any] {
         var row: [String: Any] = [
             "began": FieldText.date(access.began), "lastUse": access.lastUse.map { FieldText.date($0.time) } ?? "not yet",
             "network": access.lastUse?.network ?? "", "platform": access.lastUse?.platform ?? "", "id": access.id,
+            "connected": FieldText.date(connected),
         ]
         switch access.kind {
         case .device(let label, let expires):
@@ -118,9 +126,12 @@ struct UserPages {
         let account = profile.accountName
         let usage = try await storage.usage(ofUsers: [account])
         let accesses = try await storage.accesses(ofUser: account)
+        let connected = devices.connected(accesses, ofAccount: try await storage.account(named: account) ?? 0)
         var values: [String: Any] = [
             "given": profile.name.givenName ?? "", "family": profile.name.familyName ?? "", "email": profile.emailAddress ?? "",
-            "discoverable": profile.isDiscoverable, "operator": profile.isOperator, "accesses": accesses.map(Self.row),
+            "discoverable": profile.isDiscoverable, "operator": profile.isOperator,
+            "accesses": accesses.map { Self.row($0, connected: connected[$0.id]) },
+            "address": "/console/users/\(QueryItems.encode(account))/\(Self.devicesFile)",
             "usage": usage.map { one -> [String: Any] in
                 [
                     "container": one.containerIdentifier, "environment": one.environment.rawValue,
@@ -138,7 +149,7 @@ struct UserPages {
             values["problem"] = problem
             values.merge(typed) { $1 }
         }
-        return pages.page("user", values, title: account, visit, status: status)
+        return pages.page("user", values, title: account, visit, scripts: ["/console-connected.js"], status: status)
     }
 
     /// The submitted texts and boxes of the page's forms.

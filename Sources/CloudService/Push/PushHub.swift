@@ -14,66 +14,20 @@ package final class PushHub: FollowingPushBus {
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000
 
-    /// The listeners of one audience, in the order of their registration. Adding and removing cost the same however many there
-    /// are: when a network breaks, all of them are removed.
-    private struct Listeners {
-        /// Numbers rise; a removed listener leaves an empty slot until half of the slots are empty.
-        private var places: [(number: Int, mailbox: PushMailbox?)] = []
-        /// Places before it are empty.
-        private var start = 0
-        private(set) var count = 0
-
-        var mailboxes: [PushMailbox] { places[start...].compactMap(\.mailbox) }
-
-        func contains(where isWanted: (PushMailbox) -> Bool) -> Bool {
-            places[start...].contains { $0.mailbox.map(isWanted) == true }
-        }
-
-        /// - Parameter mailbox: Made after those that are here.
-        mutating func add(_ mailbox: PushMailbox) {
-            places.append((mailbox.number, mailbox))
-            count += 1
-        }
-
-        mutating func remove(_ mailbox: PushMailbox) {
-            var (low, high) = (start, places.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if places[middle].number < mailbox.number { low = middle + 1 } else { high = middle }
-            }
-            if low < places.count, places[low].mailbox === mailbox { empty(low) }
-        }
-
-        /// Takes the oldest out, if there are more than `most`.
-        mutating func takeOldest(beyond most: Int) -> PushMailbox? {
-            guard count > most else { return nil }
-            while places[start].mailbox == nil { start += 1 }
-            defer { empty(start) }
-            return places[start].mailbox
-        }
-
-        private mutating func empty(_ place: Int) {
-            places[place].mailbox = nil
-            count -= 1
-            guard places.count > 2 * count else { return }
-            places.removeAll { $0.mailbox == nil }
-            start = 0
-        }
-    }
-
     private struct State {
-        var audiences: [PushAudience: Listeners] = [:]
+        var audiences: [PushAudience: PushListeners] = [:]
         /// Mailboxes of devices that poll, and the heartbeats since their last poll.
         var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
         var isClosed = false
         private var mailboxes = 0
 
         mutating func makeMailbox(
-            _ deviceID: String, _ credential: CredentialReference?, wantsChanges: Bool = false, closesWithItsReader: Bool = true
+            _ deviceID: String, _ credential: CredentialReference?, began: Int64, wantsChanges: Bool = false,
+            closesWithItsReader: Bool = true
         ) -> PushMailbox {
             mailboxes += 1
             return PushMailbox(
-                deviceID: deviceID, credential: credential, number: mailboxes, wantsChanges: wantsChanges,
+                deviceID: deviceID, credential: credential, number: mailboxes, began: began, wantsChanges: wantsChanges,
                 closesWithItsReader: closesWithItsReader)
         }
     }
@@ -95,7 +49,10 @@ package final class PushHub: FollowingPushBus {
     /// Heartbeats that a device waits.
     private static let waitingBeats = 3
 
-    package init() {}
+    private let now: @Sendable () -> Int64
+
+    /// - Parameter now: Milliseconds since 1970 UTC, for lists of the connected devices.
+    package init(now: @escaping @Sendable () -> Int64 = { 0 }) { self.now = now }
 
     /// A hub alone knows of no other process.
     package func followOtherProcesses() async {}
@@ -119,13 +76,14 @@ package final class PushHub: FollowingPushBus {
     package func listen(
         _ audiences: [PushAudience], deviceID: String, credential: CredentialReference?, wantsChanges: Bool
     ) -> PushListener {
+        let began = now()
         let (mailbox, isClosed, ended) = state.withLock { state -> (PushMailbox, Bool, [PushMailbox]) in
-            let mailbox = state.makeMailbox(deviceID, credential, wantsChanges: wantsChanges)
+            let mailbox = state.makeMailbox(deviceID, credential, began: began, wantsChanges: wantsChanges)
             guard !state.isClosed else { return (mailbox, true, []) }
             var ended: [PushMailbox] = []
             for audience in audiences {
                 let most = audience.isPublic ? Self.listenersPerPublicDatabase : Self.listenersPerAudience
-                state.audiences[audience, default: Listeners()].add(mailbox)
+                state.audiences[audience, default: PushListeners()].add(mailbox)
                 if let oldest = state.audiences[audience]?.takeOldest(beyond: most) { ended.append(oldest) }
             }
             return (mailbox, false, ended)
@@ -145,14 +103,15 @@ package final class PushHub: FollowingPushBus {
 
     /// The mailbox of a device that asks for each notification; nil once the hub is closed.
     private func mailbox(of poller: Poller) -> PushMailbox? {
+        let began = now()
         let (mailbox, ended) = state.withLock { state -> (PushMailbox?, PushMailbox?) in
             guard !state.isClosed else { return (nil, nil) }
             if let known = state.polled[poller] {
                 state.polled[poller]?.idleBeats = 0
                 return (known.mailbox, nil)
             }
-            let mailbox = state.makeMailbox(poller.deviceID, poller.credential, closesWithItsReader: false)
-            state.audiences[poller.audience, default: Listeners()].add(mailbox)
+            let mailbox = state.makeMailbox(poller.deviceID, poller.credential, began: began, closesWithItsReader: false)
+            state.audiences[poller.audience, default: PushListeners()].add(mailbox)
             state.polled[poller] = (mailbox, 0)
             guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else {
                 return (mailbox, nil)
@@ -248,6 +207,11 @@ package final class PushHub: FollowingPushBus {
     /// How many listen.
     package var listeners: Int {
         state.withLock { state in Set(state.audiences.values.flatMap { $0.mailboxes.map(ObjectIdentifier.init) }).count }
+    }
+
+    /// The devices that listen or poll now, newest first. A device that listens to a user's database and the public one is listed once.
+    package var connections: [PushConnection] {
+        PushConnection.all(of: state.withLock { $0.audiences.map { (audience: $0.key, mailboxes: $0.value.mailboxes) } })
     }
 
     private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {

@@ -29,6 +29,8 @@ final class PushMailbox: Sendable {
     let credential: CredentialReference?
     /// Later mailboxes of a hub have greater ones.
     let number: Int
+    /// Milliseconds since 1970 UTC.
+    let began: Int64
     /// Whether notifications are to bring what changed.
     let wantsChanges: Bool
     private let state = Mutex(State())
@@ -37,7 +39,10 @@ final class PushMailbox: Sendable {
     /// polls does not.
     private let closesWithItsReader: Bool
 
-    init(deviceID: String, credential: CredentialReference?, number: Int, wantsChanges: Bool, closesWithItsReader: Bool) {
+    init(
+        deviceID: String, credential: CredentialReference?, number: Int, began: Int64, wantsChanges: Bool, closesWithItsReader: Bool
+    ) {
+        self.began = began
         self.deviceID = deviceID
         self.credential = credential
         self.number = number

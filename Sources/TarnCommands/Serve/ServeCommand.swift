@@ -273,7 +273,7 @@ struct LocalServer {
         self.limits = limits
         self.logger = logger
         self.objects = objects
-        hub = PushHub()
+        hub = PushHub(now: CloudService.Surroundings.system.now)
         (store, push) = try Self.storage(data: data, database: database, objects: objects, hub: hub, logger)
         let snapshots = limits.snapshotBytes > 0 && profile == .tarn ? try SnapshotFolder(data: data) : nil
         service = CloudService(
@@ -300,7 +300,7 @@ struct LocalServer {
         let backups = (store as? SQLiteServerStore).map { FolderBackups(of: $0, data: data) }
         console = Console(
             service: service, storage: store, settings: settings, serviceAddress: serviceAddress,
-            databaseFormat: Self.databaseFormat(database), backups: backups, requestArchive: RequestFiles(data: data)
+            databaseFormat: Self.databaseFormat(database), backups: backups, requestArchive: RequestFiles(data: data), hub: hub
         ) { [store, hub] in
             guard let usage = try? await store.totalUsage() else { return nil }
             return ServerMeasures(

@@ -24,7 +24,7 @@ package final class BrowserSession {
     /// - Parameter console: One of the village; nil for one without settings.
     package init(_ village: Village, console: Console? = nil) {
         self.village = village
-        self.console = console ?? Console(service: village.service, storage: village.store)
+        self.console = console ?? Console(service: village.service, storage: village.store, hub: village.hub)
     }
 
     package struct Answer {

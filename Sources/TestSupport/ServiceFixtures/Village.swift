@@ -15,7 +15,7 @@ package final class Village: Sendable {
 
     package let place: ServerPlace
     package let store: any OperatedStorage
-    package let hub = PushHub()
+    package let hub: PushHub
     package let clock = HandClock()
     package let service: CloudService
 
@@ -29,6 +29,8 @@ package final class Village: Sendable {
         self.place = try place ?? ServerPlace()
         store = try self.place.open()
         let (clock, bytes) = (clock, SeededBytes())
+        let hub = PushHub(now: { clock.now })
+        self.hub = hub
         service = CloudService(
             engine: Engine(limits: profile.limits(limits), sealer: store.sealer), storage: store, accounts: store, assets: store, push: hub,
             surroundings: CloudService.Surroundings(

@@ -57,14 +57,15 @@ import Testing
     @Test func looksIntoAccountsAndRequestsAreListedAndPollingIsNot() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for page in [
-            "/console/users/mia", "/console/log", "/console/log.json", "/console/log.json?after=1", "/console/log/kept", "/console/status",
-            "/console/settings",
+            "/console/users/mia", "/console/users/mia/devices.json", "/console/devices", "/console/devices.json", "/console/log",
+            "/console/log.json", "/console/log.json?after=1", "/console/log/kept", "/console/status", "/console/settings",
         ] {
             _ = await visitor.get(page)
         }
         #expect(
             try await Self.events(village).dropFirst().map(Self.words) == [
-                "mia console.users.look mia done", "mia console.log.look server done", "mia console.log.look kept done",
+                "mia console.users.look mia done", "mia console.devices.look server done", "mia console.log.look server done",
+                "mia console.log.look kept done",
             ])
     }
 

@@ -77,7 +77,7 @@ import Testing
         let page = await visitor.get("\(ConsoleTests.base)/records").text
         let header = try #require(page.range(of: "</nav>").map { page[..<$0.lowerBound] })
         let keys = header.components(separatedBy: #"data-key=""#).dropFirst().map { String($0.prefix { $0 != "\"" }) }
-        #expect(keys.count == 16)
+        #expect(keys.count == 17)
         #expect(Set(keys).count == keys.count)
         #expect(keys.allSatisfy { $0.count == 1 })
         for key in keys { #expect(page.contains("<kbd>g</kbd> <kbd>\(key)</kbd>")) }

@@ -438,7 +438,7 @@ def walk_narrow(browser, server, container, folder, complaints):
         ("types", f"{base}/types"), ("type", f"{base}/types/Plant"), ("records", f"{base}/records?type=Plant"),
         ("record", f"{base}/records/public/_defaultZone/sage"), ("history", f"{base}/records/public/_defaultZone/sage/history"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
         ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
-        ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("log", f"{server}/console/log"),
+        ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("devices", f"{server}/console/devices"), ("log", f"{server}/console/log"),
         ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"), ("audit", f"{server}/console/audit"),
         ("subscriptions", f"{base}/subscriptions"), ("reach", f"{base}/reach"), ("consent", f"{base}/consent"), ("logkept", f"{server}/console/log/kept"),
         ("consents", f"{server}/consents"), ("import", f"{base}/records/import?type=Plant"),
