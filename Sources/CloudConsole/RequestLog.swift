@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudService
-import CloudWire
 import Synchronization
 
 /// The last requests, for the console.
@@ -29,19 +28,5 @@ final class RequestLog: Sendable {
         state.withLock { Array($0.notes.filter { $0.number > number }.suffix(Self.notesMax)) }
     }
 
-    /// The notes after a number as JSON: `{"notes": [...]}`.
-    func json(after number: Int) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("notes")
-            writer.array(notes(after: number)) { writer, entry in
-                writer.object { writer in
-                    writer.member("number", entry.number)
-                    entry.note.writeMembers(to: &writer)
-                    writer.member("place", entry.note.place?.text)
-                }
-            }
-        }
-        return writer.bytes
-    }
+    func contains(_ requestUUID: String) -> Bool { state.withLock { $0.notes.contains { $0.note.requestUUID == requestUUID } } }
 }

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudService
-import CloudWire
 import Synchronization
 
 /// Measures of the server for the status page.
@@ -98,24 +97,4 @@ final class ServerHistory: Sendable {
 
     /// The last use of a container by each kind of client, likewise.
     func lastUses(of container: String) -> [ClientKind: Int64] { state.withLock { $0.lastUses[container] ?? [:] } }
-}
-
-extension RequestNote {
-    /// The container of the request's path; nil for other paths.
-    var container: String? {
-        guard path.hasPrefix("/database/") else { return nil }
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3)
-        guard parts.count > 2, let container = String(parts[2]), PathSegments.isContainerIdentifier(container) else { return nil }
-        return container
-    }
-
-    /// The container, environment and database of the request's path; nil for other paths.
-    var place: (container: String, text: String)? {
-        guard let container else { return nil }
-        let parts = path.split(separator: "/").dropFirst(2).prefix(3).map(String.init)
-        // What follows the environment is a database, or an operation of devices.
-        let scope = parts.count > 2 && DatabaseScope(rawValue: parts[2]) != nil ? " " + parts[2] : ""
-        let environment = parts.count > 1 && CloudEnvironment(rawValue: parts[1]) != nil ? " " + parts[1] : ""
-        return (container, container + environment + scope)
-    }
 }

@@ -85,7 +85,8 @@ package struct ServiceResponder: HTTPResponder {
             RequestNote(
                 time: service.now, method: incoming.method, endpoint: answer.endpoint, status: answer.status,
                 errorCode: answer.errorCode, milliseconds: duration / .milliseconds(1), requestUUID: answer.requestUUID,
-                path: path, client: ClientKind(userAgent: headers["user-agent"])))
+                path: path, client: ClientKind(userAgent: headers["user-agent"]), sender: answer.sender, access: answer.access,
+                bytesReceived: reader.bytesRead, bytesSent: answer.bodyBytes))
         // Closes the listener with its connection. Otherwise it would queue notifications until the next write failed.
         if case .events(let listener) = answer.body { context.whenClosed(listener.close) }
         return await response(to: answer, incoming, unread: unread(reader, headers), context)

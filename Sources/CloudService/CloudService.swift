@@ -124,19 +124,23 @@ package struct CloudService: Sendable {
         }
     }
 
-    /// Adds the next web auth token to the response, also to that of an error: the request used its token up, and without the next one
-    /// the user would be signed out.
+    /// Adds the sender for the log and the next web auth token to the response, also to that of an error: the request used its token up, and
+    /// without the next one the user would be signed out.
     func rotating(
         _ credentials: Credentials, _ request: ServiceRequest, _ respond: () async throws -> ServiceResponse
     ) async throws -> ServiceResponse {
-        guard let next = credentials.nextWebToken else { return try await respond() }
         var response: ServiceResponse
         do {
             response = try await respond()
+        } catch let error as WireError where error.code == .authenticationFailed && credentials.nextWebToken == nil {
+            // The caller counts failures of a network.
+            throw error
         } catch {
             response = self.response(to: error, uuid: request.requestUUID)
         }
-        response.headers.append((HeaderNames.webAuthToken, next))
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        response.sender = credentials.requestSender
+        response.access = credentials.reference(hash: accounts.sha256)?.accessID
         return response
     }
 

@@ -24,6 +24,10 @@ package struct ServiceResponse: Sendable {
     /// A storage failure, for the log; never part of the response.
     package var failure: StorageFailure?
     package var requestUUID: String
+    /// For the console's log; nil for a request that was rejected before its credentials were read.
+    package var sender: RequestSender?
+    /// ``AccountAccess/id`` of the device token or web session, likewise.
+    package var access: String?
     /// Memory that the body takes until it is sent. The carrier ends it.
     package var lease: RequestMemory.Lease?
 
@@ -33,6 +37,15 @@ package struct ServiceResponse: Sendable {
         self.body = body
         self.endpoint = endpoint
         requestUUID = ""
+    }
+
+    /// Bytes of the body; nil for a stream.
+    package var bodyBytes: Int? {
+        switch body {
+        case .bytes(let bytes): bytes.count
+        case .file(_, let range): range.count
+        case .events: nil
+        }
     }
 
     static func json(_ bytes: [UInt8], status: Int = 200, endpoint: String) -> ServiceResponse {

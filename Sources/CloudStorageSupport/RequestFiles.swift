@@ -7,7 +7,7 @@ import Foundation
 import Synchronization
 
 /// Requests that failed or were slow, in the files `requests.jsonl` and `requests.1.jsonl` of a data folder: a JSON object for each line,
-/// without names, values and addresses of clients.
+/// without names, values and addresses of clients. A sender is the number of an account.
 ///
 /// The first file is renamed to the second at ``bytesMax`` bytes. Lines are written at once and not synchronized: after a power failure the
 /// last lines may be missing or cut.
@@ -70,9 +70,8 @@ package final class RequestFiles: RequestArchive {
         state.bytes += line.count
     }
 
-    package func notes(matching text: String, before request: String?, limit: Int) async throws -> [RequestNote] {
+    package func notes(matching filter: RequestFilter, before request: String?, limit: Int) async throws -> [RequestNote] {
         let files = [current, previous]
-        let text = text.lowercased()
         return try await DiskQueue.run {
             var notes: [RequestNote] = []
             var hasBegun = request == nil
@@ -85,18 +84,11 @@ package final class RequestFiles: RequestArchive {
                         hasBegun = note.requestUUID == request
                         continue
                     }
-                    if text.isEmpty || note.matches(text) { notes.append(note) }
+                    if filter.accepts(note) { notes.append(note) }
                     if notes.count == limit { return notes }
                 }
             }
             return notes
         }
-    }
-}
-
-extension RequestNote {
-    /// - Parameter text: In lower case.
-    fileprivate func matches(_ text: String) -> Bool {
-        [method, endpoint, String(status), errorCode ?? "", path, requestUUID].contains { $0.lowercased().contains(text) }
     }
 }

@@ -5,7 +5,7 @@ import { Element, Page } from "./page.mjs";
 
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
-const logIDs = ["rows", "state", "pause", "search", "kind", "none"];
+const logIDs = ["rows", "state", "pause", "search", "kind", "none", "container", "endpoint", "user"];
 
 test("the log shows what its filters select, of requests that are there and of new ones", async () => {
   const note = (number, status, milliseconds, place) => ({ number, time: 0, method: "POST", endpoint: "records/modify", status, milliseconds, place, request: "r" + number });
@@ -27,6 +27,36 @@ test("the log shows what its filters select, of requests that are there and of n
   await page.elapse(1000);
   await turn();
   assert.equal(shown(), "r4");
+});
+
+test("the log's filters select containers, endpoints, classes of statuses and users, and rows have details", async () => {
+  const note = (number, container, endpoint, status, user) => ({
+    number, time: 0, method: "POST", endpoint, status, milliseconds: 1, request: "r" + number, container, user, client: "mirror", received: 12, sent: 3400
+  });
+  const page = new Page({ ids: logIDs, answers: [{ notes: [
+    note(1, "iCloud.a", "records/modify", 200, "mia"), note(2, "iCloud.b", "records/query", 404, "anonymous"), note(3, "iCloud.a", "records/query", 503, "mia")
+  ] }] }).run("console.js");
+  await turn();
+  const shown = () => page.elements.get("rows").children.filter(row => !row.hidden).map(row => row.lastElementChild.textContent).join();
+  const choose = async (id, value) => {
+    page.elements.get(id).value = value;
+    await page.elements.get(id).fire(id === "user" ? "input" : "change");
+  };
+  assert.deepEqual(page.elements.get("container").children.map(option => option.value), ["iCloud.a", "iCloud.b"]);
+  assert.deepEqual(page.elements.get("endpoint").children.map(option => option.value), ["records/modify", "records/query"]);
+  await choose("container", "iCloud.a");
+  assert.equal(shown(), "r3,r1");
+  await choose("endpoint", "records/query");
+  assert.equal(shown(), "r3");
+  await choose("container", "");
+  await choose("kind", "4");
+  assert.equal(shown(), "r2");
+  await choose("endpoint", "");
+  await choose("kind", "");
+  await choose("user", "mi");
+  assert.equal(shown(), "r3,r1");
+  const texts = page.elements.get("rows").children[0].children[7].texts;
+  for (const text of ["mia", "mirror", "12 bytes", "3.4 kB", "iCloud.a"]) assert.ok(texts.includes(text), text);
 });
 
 test("the log opens with the request of an address, and says if it isn't there", async () => {

@@ -14,7 +14,7 @@ struct BiographyPage {
     let parent: ContainerPages
 
     /// Names of people and devices, each looked up once for a page.
-    private struct Names {
+    struct Names {
         var accounts: [String: String] = [:]
         var devices: [String: [String: String]] = [:]
     }
@@ -32,7 +32,11 @@ struct BiographyPage {
             try await parent.call(scope, .reading))
         var names = Names()
         var rows: [[String: Any]] = []
-        for event in biography.events { rows.append(try await row(event, &names)) }
+        for event in biography.events {
+            var row = try await row(event, &names)
+            row["log"] = RequestLogPage.address(event, in: parent, scope, zone: zone, name)
+            rows.append(row)
+        }
         var values: [String: Any] = ["events": rows, "isCut": biography.isCut]
         if let next = biography.next { values["more"] = "\(record)/history?from=\(String(next, radix: 36))" }
         if from != nil { values["newest"] = "\(record)/history" }
@@ -41,7 +45,7 @@ struct BiographyPage {
         return parent.page("biography", values, title: "History of \(name)")
     }
 
-    private func row(_ event: RecordBiography.Event, _ names: inout Names) async throws -> [String: Any] {
+    func row(_ event: RecordBiography.Event, _ names: inout Names) async throws -> [String: Any] {
         let user = event.userRecordName
         if names.accounts[user] == nil {
             let account = try await parent.service.profile(ofUser: user, in: parent.container)?.accountName

@@ -109,9 +109,8 @@ struct ConsolePages {
         case "audit": return try await auditLog(visit)
         case "log":
             if visit.path.count == 2, visit.path[1] == "kept" { return try await RequestArchivePage(pages: self, visit: visit).respond() }
-            let values: [String: Any] = console.requestArchive == nil ? [:] : ["kept": true]
-            return page("log", values, title: "Request log", visit, scripts: ["/console.js"])
-        case "log.json": return Page.json(console.log.json(after: visit.query["after"].flatMap { Int($0) } ?? 0))
+            return try await RequestLogPage(pages: self, visit: visit).respond()
+        case "log.json": return try await RequestLogPage(pages: self, visit: visit).json()
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
         default: return problem("This page does not exist.", status: 404, visit)
         }

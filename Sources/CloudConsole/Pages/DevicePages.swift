@@ -85,18 +85,8 @@ struct DevicePages {
         guard !audience.isPublic,
             let profile = try await pages.console.service.profile(ofUser: audience.userRecordName, in: audience.containerIdentifier)
         else { return User() }
-        var user = User(account: profile.accountName)
-        do {
-            for access in try await pages.console.storage.accesses(ofUser: profile.accountName) {
-                switch access.kind {
-                case .device(let label, _): user.labels[access.id] = label
-                case .session(let use, _): user.labels[access.id] = "session: \(use.summary)"
-                }
-            }
-        } catch let failure as StorageFailure where failure.isOfRequest {
-            // The account is being removed.
-        }
-        return user
+        let name = profile.accountName
+        return User(account: name, labels: try await SenderNames.labels(ofUser: name, pages.console.storage))
     }
 
     private static func label(of connection: PushConnection) -> String {

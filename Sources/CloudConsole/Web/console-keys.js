@@ -30,7 +30,7 @@ if (keyHelp) {
     page: ({ to }) => { const link = first(`a[rel=${to}]`); if (link) location.assign(link.href); },
     row: ({ by }) => {
       const links = [...document.querySelectorAll("main tbody tr")].filter(row => row.checkVisibility())
-        .map(row => row.querySelector("a, button")).filter(Boolean);
+        .map(row => row.querySelector("a, button, summary")).filter(Boolean);
       const row = document.activeElement.closest("tr");
       const index = row ? links.findIndex(link => link.closest("tr") === row) : -1;
       const next = index < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, index + by));

@@ -36,6 +36,7 @@ final class BodyReader: @unchecked Sendable {
     private let onTooSlow: @Sendable () -> Void
     /// `true` once the body has ended or failed.
     private(set) var isAtEnd = false
+    private(set) var bytesRead = 0
 
     init(_ body: RequestBody, pace: BodyPace, start: ContinuousClock.Instant, onTooSlow: @escaping @Sendable () -> Void) {
         base = body.makeAsyncIterator()
@@ -54,6 +55,7 @@ final class BodyReader: @unchecked Sendable {
             return nil
         }
         windowBytes += buffer.readableBytes
+        bytesRead += buffer.readableBytes
         let now = ContinuousClock.now
         switch pace.verdict(bytes: windowBytes, in: now - windowStart, isFirst: isFirstWindow) {
         case .fastEnough: break

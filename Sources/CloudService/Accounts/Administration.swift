@@ -158,37 +158,6 @@ package protocol PageResponder: Sendable {
     func note(_ note: RequestNote)
 }
 
-/// One answered request, without names, tokens and values.
-package struct RequestNote: Hashable, Sendable {
-    /// Milliseconds since 1970 UTC.
-    package var time: Int64
-    package var method: String
-    package var endpoint: String
-    package var status: Int
-    package var errorCode: String?
-    package var milliseconds: Double
-    package var requestUUID: String
-    /// The path without its query, for container and database. Kept for paths below `/database/` only: others may have tokens.
-    package var path: String
-    /// Not archived.
-    package var client: ClientKind
-
-    package init(
-        time: Int64, method: String, endpoint: String, status: Int, errorCode: String?, milliseconds: Double,
-        requestUUID: String, path: String = "", client: ClientKind = .other
-    ) {
-        self.client = client
-        self.path = path.hasPrefix("/database/") ? path : ""
-        self.time = time
-        self.method = method
-        self.endpoint = endpoint
-        self.status = status
-        self.errorCode = errorCode
-        self.milliseconds = milliseconds
-        self.requestUUID = requestUUID
-    }
-}
-
 extension CloudService {
     /// Carries out an operation for a caller that was authenticated elsewhere: the console's.
     ///

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 /// The kind of a client, by its `User-Agent`. A client may send any: the kind is for people, and no decision depends on it.
-package enum ClientKind: CaseIterable, Hashable, Sendable {
+package enum ClientKind: String, CaseIterable, Hashable, Sendable {
     /// Tarn's `CloudKit` module: apps on Linux, and commands that use it.
     case cloudKit
     /// `TarnMirror`: apps on Apple's platforms.

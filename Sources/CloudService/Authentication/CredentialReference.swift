@@ -12,6 +12,15 @@ package enum CredentialReference: Hashable, Sendable {
     case session(idHash: [UInt8])
     case serverKey(id: String)
 
+    /// ``AccountAccess/id`` of the device token or web session; nil for a key.
+    package var accessID: String? {
+        switch self {
+        case .device(_, let deviceID): deviceID
+        case .session(let idHash): Hex.text(idHash.prefix(AccountAccess.sessionIDBytes))
+        case .serverKey: nil
+        }
+    }
+
     /// One word, for authenticated texts.
     var text: String {
         switch self {

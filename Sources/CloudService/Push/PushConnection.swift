@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import SystemSupport
-
 /// A device that holds a push stream of this process, or polls it.
 package struct PushConnection: Hashable, Sendable {
     /// The user's, or that of a public database for a device that listens to it alone.
@@ -17,13 +15,7 @@ package struct PushConnection: Hashable, Sendable {
     package var number: Int
 
     /// ``AccountAccess/id`` of the device token or web session; nil for other clients.
-    package var accessID: String? {
-        switch credential {
-        case .device(_, let deviceID)?: deviceID
-        case .session(let idHash)?: Hex.text(idHash.prefix(AccountAccess.sessionIDBytes))
-        case .serverKey?, nil: nil
-        }
-    }
+    package var accessID: String? { credential?.accessID }
 
     /// Whether the connection is that of an account's device or session.
     ///

@@ -12,10 +12,9 @@ package protocol RequestArchive: Sendable {
     /// The stored requests, the newest first.
     ///
     /// - Parameters:
-    ///   - text: Text that a request's container, endpoint, error, status or UUID contains; empty for all.
     ///   - request: UUID of the request that the page before ended with; nil for the newest.
     ///   - limit: Requests at most.
-    func notes(matching text: String, before request: String?, limit: Int) async throws -> [RequestNote]
+    func notes(matching filter: RequestFilter, before request: String?, limit: Int) async throws -> [RequestNote]
 }
 
 extension RequestNote {
@@ -31,6 +30,10 @@ extension RequestNote: WireMessage {
         var (method, endpoint, requestUUID, path) = ("", "", "", "")
         var errorCode: String?
         var milliseconds = 0.0
+        var client = ClientKind.other
+        var sender: RequestSender?
+        var access: String?
+        var (bytesReceived, bytesSent): (Int?, Int?)
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
@@ -42,23 +45,31 @@ extension RequestNote: WireMessage {
             case "milliseconds": milliseconds = try reader.readDouble()
             case "request": requestUUID = try reader.readString()
             case "path": path = try reader.readString()
+            case "client": client = ClientKind(rawValue: try reader.readString()) ?? .other
+            case "sender": sender = RequestSender(text: try reader.readString())
+            case "access": access = try reader.readString()
+            case "received": bytesReceived = try reader.readInt()
+            case "sent": bytesSent = try reader.readInt()
             default: try reader.skipValue()
             }
         }
         guard let time, let status else { throw JSONFault("a request of the log has no time or status", at: start) }
         self.init(
             time: time, method: method, endpoint: endpoint, status: status, errorCode: errorCode, milliseconds: milliseconds,
-            requestUUID: requestUUID, path: path)
+            requestUUID: requestUUID, path: path, client: client, sender: sender, access: access, bytesReceived: bytesReceived,
+            bytesSent: bytesSent)
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writeMembers(to: &writer)
             writer.member("path", path)
+            writer.member("sender", sender?.text)
+            writer.member("access", access)
         }
     }
 
-    /// Writes all members but the path, in which the console's log has a container and a database.
+    /// Writes the members that the console's log has, too: it has names in place of the sender, and a container in place of the path.
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("time", time)
         writer.member("method", method)
@@ -67,5 +78,8 @@ extension RequestNote: WireMessage {
         writer.member("error", errorCode)
         writer.member("milliseconds", milliseconds)
         writer.member("request", requestUUID)
+        writer.member("client", client.rawValue)
+        writer.member("received", bytesReceived)
+        writer.member("sent", bytesSent)
     }
 }
