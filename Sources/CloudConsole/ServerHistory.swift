@@ -25,7 +25,9 @@ package struct ServerMeasures: Hashable, Sendable {
 
 /// Requests and measures of the last minutes, in memory.
 final class ServerHistory: Sendable {
-    static let minutesKept = 60
+    static let minutesKept = 1440
+    /// Polls wait for a notification, so their durations say nothing about the server.
+    private static let pollEndpoint = "courier"
     /// Maximum number of containers with a remembered last use.
     private static let containersMax = 1000
 
@@ -35,7 +37,10 @@ final class ServerHistory: Sendable {
         var requests = 0
         /// Responses with a status from 500 on.
         var errors = 0
-        var milliseconds = 0.0
+        /// Responses with a status from 400 to 499.
+        var clientErrors = 0
+        /// Without polls.
+        var latency = LatencyHistogram()
         var measures: ServerMeasures?
 
         init(_ number: Int64) { self.number = number }
@@ -55,8 +60,8 @@ final class ServerHistory: Sendable {
     func add(_ note: RequestNote) {
         change(note.time) { minute in
             minute.requests += 1
-            minute.milliseconds += note.milliseconds
-            if note.status >= 500 { minute.errors += 1 }
+            if note.endpoint != Self.pollEndpoint { minute.latency.add(note.milliseconds) }
+            if note.status >= 500 { minute.errors += 1 } else if note.status >= 400 { minute.clientErrors += 1 }
         }
         state.withLock { state in
             if note.path != state.lastPath { (state.lastPath, state.lastContainer) = (note.path, note.container) }

@@ -6,7 +6,7 @@ import CloudService
 import CloudWire
 import SystemSupport
 
-/// How the server is: charts of the last hour, and the settings it runs with.
+/// How the server is: charts of the last 24 hours, and the settings it runs with.
 struct StatusPages {
     let pages: ConsolePages
     let visit: ConsolePages.Visit
@@ -17,13 +17,17 @@ struct StatusPages {
         let now = console.service.now
         await console.measure()
         let minutes = console.history.minutes(now: now)
-        let requests = minutes.reduce(0) { $0 + $1.requests }
-        let errors = minutes.reduce(0) { $0 + $1.errors }
+        let hour = minutes.suffix(60)
+        let requests = hour.reduce(0) { $0 + $1.requests }
+        let errors = hour.reduce(0) { $0 + $1.errors }
+        let clientErrors = hour.reduce(0) { $0 + $1.clientErrors }
         let measures = minutes.last?.measures
         var charts = [
             Chart("Requests a minute", minutes.map { Double($0.requests) }),
             Chart("Server errors a minute", minutes.map { Double($0.errors) }),
-            Chart("Mean latency", minutes.map { $0.requests == 0 ? 0 : $0.milliseconds / Double($0.requests) }, unit: " ms"),
+            Chart("Client errors a minute", minutes.map { Double($0.clientErrors) }),
+            Chart("Median latency", minutes.map { $0.latency.quantile(0.5) }, unit: " ms"),
+            Chart("99th percentile of latency", minutes.map { $0.latency.quantile(0.99) }, unit: " ms"),
         ]
         if measures != nil {
             charts += [
@@ -37,6 +41,7 @@ struct StatusPages {
             ["name": "Running since", "value": "\(FieldText.date(console.started)) UTC"],
             ["name": "Requests in the last hour", "value": "\(requests)"],
             ["name": "Server errors in the last hour", "value": "\(errors)"],
+            ["name": "Client errors in the last hour", "value": "\(clientErrors)"],
         ]
         if let measures {
             facts += [
@@ -52,7 +57,8 @@ struct StatusPages {
             let last = try await backups.backups().first?.path.split(separator: "/").last
             facts.append(["name": "Last backup", "value": last.map(String.init) ?? "none"])
         }
-        return pages.page("status", ["facts": facts, "charts": charts.map(\.values)], title: "Status", visit)
+        return pages.page(
+            "status", ["facts": facts, "charts": charts.map(\.values), "minutes": Chart.minutesPerBar], title: "Status", visit)
     }
 
     func settings() -> ServiceResponse {
@@ -69,11 +75,13 @@ struct StatusPages {
     }
 }
 
-/// Bars of the last minutes, as a drawing in the page.
+/// Bars of the last 24 hours, as a drawing in the page. A bar is the greatest of its minutes, so that peaks stay visible.
 struct Chart {
-    private static let (barWidth, height) = (6, 60)
+    private static let (barWidth, height, barsMax) = (6, 60, 240)
+    static let minutesPerBar = (ServerHistory.minutesKept + barsMax - 1) / barsMax
 
     let name: String
+    /// By minute, oldest first.
     let numbers: [Double]
     let unit: String
 
@@ -88,14 +96,21 @@ struct Chart {
         return (rounded == rounded.rounded() ? String(Int64(rounded)) : String(rounded)) + unit
     }
 
+    private var bars: [Double] {
+        stride(from: 0, to: numbers.count, by: Self.minutesPerBar).map { start in
+            numbers[start..<min(numbers.count, start + Self.minutesPerBar)].max() ?? 0
+        }
+    }
+
     /// Values of the template `chart`.
     var values: [String: Any] {
-        let most = numbers.max() ?? 0
+        let bars = bars
+        let most = bars.max() ?? 0
         let latest = numbers.last ?? 0
         return [
-            "name": name, "latest": text(latest), "most": text(most), "width": numbers.count * Self.barWidth,
-            "label": "\(name) in the last hour: now \(text(latest)), at most \(text(most))",
-            "bars": numbers.enumerated().compactMap { index, number -> [String: Any]? in
+            "name": name, "latest": text(latest), "most": text(most), "width": bars.count * Self.barWidth,
+            "label": "\(name) in the last 24 hours: now \(text(latest)), at most \(text(most))",
+            "bars": bars.enumerated().compactMap { index, number -> [String: Any]? in
                 guard most > 0, number > 0 else { return nil }
                 let height = max(1, Int((number / most * Double(Self.height)).rounded()))
                 return ["x": index * Self.barWidth, "y": Self.height - height, "height": height]

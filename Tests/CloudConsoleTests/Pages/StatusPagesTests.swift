@@ -23,23 +23,60 @@ import Testing
             path: path)
     }
 
-    @Test func chartsShowTheRequestsOfTheLastHour() async throws {
+    @Test func chartsShowTheRequestsOfTheLastDay() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for _ in 0..<3 { visitor.console.note(Self.note(village)) }
         village.clock.advance(seconds: 60)
         visitor.console.note(Self.note(village, status: 503, milliseconds: 30))
         visitor.console.note(Self.note(village, status: 404, milliseconds: 10))
         let page = await visitor.get("/console/status").text
-        #expect(page.contains("Requests a minute in the last hour: now 2, at most 3"))
-        #expect(page.contains("Server errors a minute in the last hour: now 1, at most 1"))
-        #expect(page.contains("Mean latency in the last hour: now 20 ms, at most 20 ms"))
-        #expect(page.components("<rect ") == 2 + 1 + 2)
-        village.clock.advance(seconds: 59 * 60)
+        #expect(page.contains("Requests a minute in the last 24 hours: now 2, at most 3"))
+        #expect(page.contains("Server errors a minute in the last 24 hours: now 1, at most 1"))
+        #expect(page.contains("Client errors a minute in the last 24 hours: now 1, at most 1"))
+        #expect(page.contains("A bar is the greatest minute of 6."))
+        // Two minutes share a bar.
+        #expect(page.components("<rect ") == 5)
+        village.clock.advance(seconds: 1439 * 60)
         // The session expired.
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
-        #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 2"))
+        let later = await visitor.get("/console/status").text
+        #expect(later.contains("Requests a minute in the last 24 hours: now 0, at most 2"))
+        #expect(later.contains("<dt class=\"faint\">Requests in the last hour</dt><dd>0</dd>"))
         village.clock.advance(seconds: 60)
-        #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last hour: now 0, at most 0"))
+        #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last 24 hours: now 0, at most 0"))
+    }
+
+    @Test func aChartHasAtMost240Bars() throws {
+        var numbers = [Double](repeating: 0, count: ServerHistory.minutesKept)
+        numbers[100] = 8
+        numbers[1000] = 2
+        let bars = try #require(Chart("x", numbers).values["bars"] as? [[String: Any]])
+        #expect(bars.map { $0["x"] as? Int } == [96, 996])
+        #expect(bars.map { $0["height"] as? Int } == [60, 15])
+        #expect(Chart("x", numbers).values["width"] as? Int == 1440)
+    }
+
+    @Test func quantilesAreThoseOfTheirBuckets() {
+        var latency = LatencyHistogram()
+        #expect(latency.quantile(0.5) == 0)
+        latency.add(5)
+        #expect((4...5).contains(latency.quantile(0.5)))
+        #expect(latency.quantile(0.99) == 5)
+        for _ in 0..<98 { latency.add(10) }
+        latency.add(60_000)
+        #expect((8...11.4).contains(latency.quantile(0.5)))
+        #expect((8...11.4).contains(latency.quantile(0.99)))
+        #expect(latency.quantile(1) == 60_000)
+    }
+
+    @Test func pollsDoNotCountAsLatency() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        var poll = Self.note(village, milliseconds: 30_000)
+        poll.endpoint = "courier"
+        visitor.console.note(poll)
+        let page = await visitor.get("/console/status").text
+        #expect(page.contains("Requests a minute in the last 24 hours: now 1, at most 1"))
+        #expect(page.contains("Median latency in the last 24 hours: now 0 ms, at most 0 ms"))
     }
 
     @Test func failedRequestsOfThePastAreListed() async throws {
@@ -76,8 +113,8 @@ import Testing
         let other = BrowserSession(village, console: console)
         _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
         let page = await other.get("/console/status").text
-        #expect(page.contains("Connected devices in the last hour: now 7, at most 7"))
-        #expect(page.contains("Storage in the last hour: now 3.5 MB"))
+        #expect(page.contains("Connected devices in the last 24 hours: now 7, at most 7"))
+        #expect(page.contains("Storage in the last 24 hours: now 3.5 MB"))
         let settings = await other.get("/console/settings").text
         #expect(settings.contains("&lt;http&gt;"))
         #expect(settings.contains("<code>recordBytes</code>"))
