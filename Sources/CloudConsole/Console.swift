@@ -27,6 +27,7 @@ package struct Console: PageResponder {
     let log = RequestLog()
     let firstRun = FirstRun()
     let history = ServerHistory()
+    let sizes = ContainerSizes()
     let confirmations = Confirmations()
     /// Milliseconds since 1970 UTC.
     let started: Int64
@@ -80,6 +81,9 @@ package struct Console: PageResponder {
     package func measure() async {
         if let measures = await measures() { history.add(measures, now: service.now) }
     }
+
+    /// Counts the records of containers for the overview, until the task is cancelled. Called once.
+    package func countContainers() async { await sizes.countInBackground(storage, service) }
 
     /// The same pages with the same log, for an address that serves a part of them.
     package func serving(_ part: Part) -> Console {

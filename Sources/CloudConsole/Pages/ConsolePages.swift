@@ -97,7 +97,7 @@ struct ConsolePages {
         // Before the act: without a stored event it does not happen.
         if visit.isPost || visit.isLook { try await audit(visit) }
         switch visit.path.first {
-        case nil: return try await overview(visit)
+        case nil: return try await OverviewPage(pages: self, visit: visit).respond()
         case "signout": return try await signOut(visit)
         case "users": return try await UserPages(pages: self, visit: visit).respond()
         case "devices": return try await DevicePages(pages: self, visit: visit).all()
@@ -114,27 +114,5 @@ struct ConsolePages {
         case "c": return try await ContainerPages(pages: self, visit: visit).respond()
         default: return problem("This page does not exist.", status: 404, visit)
         }
-    }
-
-    private func overview(_ visit: Visit) async throws -> ServiceResponse {
-        let usage = try await console.storage.containerUsage()
-        let containers = try await console.storage.containers().map { name -> [String: Any] in
-            var container: [String: Any] = [
-                "name": name,
-                "environments": CloudEnvironment.allCases.map { environment -> [String: Any] in
-                    let one = usage.first { $0.containerIdentifier == name && $0.environment == environment }
-                    let databases = one?.databases ?? 0
-                    return [
-                        "address": "/console/c/\(name)/\(environment.rawValue)/types",
-                        "name": environment == .development ? "Development" : "Production",
-                        "databases": "\(databases) \(databases == 1 ? "database" : "databases")",
-                        "records": FieldText.bytes(one?.usage.records ?? 0), "files": FieldText.bytes(one?.usage.assets ?? 0),
-                    ]
-                },
-            ]
-            if let time = console.history.lastUse(of: name) { container["lastUse"] = FieldText.date(time) }
-            return container
-        }
-        return page("overview", ["containers": containers], title: "Containers", visit)
     }
 }

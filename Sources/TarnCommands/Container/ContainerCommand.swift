@@ -28,14 +28,11 @@ struct ContainerCommand: AsyncParsableCommand {
                 var sizes: [ContainerSize] = []
                 for container in try await store.containers() {
                     for environment in CloudEnvironment.allCases {
-                        let partitions = try await store.partitions(containerIdentifier: container, environment: environment)
-                        var size = ContainerSize(container: container, environment: environment)
-                        for (index, partition) in partitions.enumerated() {
-                            progress.show("Counting", index, of: partitions.count, "databases of \(container)")
-                            try await store.read(partition) { try Counts($0) }.add(to: &size, isPrivate: partition.scope == .private)
+                        let size = try await store.size(ofContainer: container, environment) { index, count in
+                            progress.show("Counting", index, of: count, "databases of \(container)")
                         }
                         // A container is listed even if it has only tokens or a schema.
-                        if !partitions.isEmpty || environment == .development { sizes.append(size) }
+                        if size.databases > 0 || environment == .development { sizes.append(size) }
                     }
                 }
                 return sizes
@@ -45,52 +42,11 @@ struct ContainerCommand: AsyncParsableCommand {
                 ("SIZE", "recordBytes"), ("ASSETS", "assetBytes"), ("LAST CHANGE", "lastChange"))
             for size in sizes {
                 table.add(
-                    .text(size.container), .text(size.environment.rawValue), .number(Int64(size.users)), .number(Int64(size.zones)),
+                    .text(size.containerIdentifier), .text(size.environment.rawValue), .number(Int64(size.users)),
+                    .number(Int64(size.zones)),
                     .number(Int64(size.records)), .bytes(size.bytes.records), .bytes(size.bytes.assets), Table.Cell(time: size.lastChange))
             }
             output.print(table, ifEmpty: "No containers yet: the first save of an app makes one.")
         }
-    }
-}
-
-/// The size of a container in one environment.
-private struct ContainerSize: Sendable {
-    var container: String
-    var environment: CloudEnvironment
-    /// Users with a private database.
-    var users = 0
-    var zones = 0
-    var records = 0
-    var bytes = StoredBytes()
-    /// Milliseconds since 1970 UTC.
-    var lastChange: Int64?
-}
-
-/// The counts of one partition.
-private struct Counts: Sendable {
-    private var zones = 0
-    private var records = 0
-    private var bytes: StoredBytes
-    private var lastChange: Int64?
-
-    init(_ view: any PartitionReader) throws {
-        bytes = try view.state().usage
-        for zone in try view.zones() where !zone.isDeleted {
-            zones += 1
-            records += try view.count(ChangeSlice(after: 0), in: zone.key, shares: nil, includingDeleted: false, atMost: .max)
-            let newest = ChangeSlice(after: 0, isNewestFirst: true)
-            let last = try view.records(newest, in: zone.key, includingDeleted: true, limit: 1, bytesMax: .max).first?.record.modified?
-                .timestamp
-            lastChange = [lastChange, last].compactMap(\.self).max()
-        }
-    }
-
-    func add(to size: inout ContainerSize, isPrivate: Bool) {
-        size.users += isPrivate ? 1 : 0
-        size.zones += zones
-        size.records += records
-        size.bytes.records += bytes.records
-        size.bytes.assets += bytes.assets
-        size.lastChange = [size.lastChange, lastChange].compactMap(\.self).max()
     }
 }

@@ -45,6 +45,7 @@ struct Housekeeping: ServiceLifecycle.Service {
             group.addTask { await exchangeBudgets() }
             group.addTask { await storeCredentialUses() }
             group.addTask { await measure() }
+            group.addTask { await console.countContainers() }
             group.addTask { await removeStaleSnapshots() }
             group.addTask { await push.followOtherProcesses() }
             if let spans { group.addTask { await spans.run() } }

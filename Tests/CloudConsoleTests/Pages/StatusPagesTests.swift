@@ -175,6 +175,44 @@ import Testing
         #expect(usage[0].usage.records > 0)
     }
 
+    @Test func containersAreListedWithTheirCounts() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        let page = await visitor.get("/console").text
+        #expect(page.contains("1 user · "))
+        #expect(page.contains(" · 1 record · last change 2030-03-17 17:46:40.000 UTC"))
+        let bo = try await village.villager("bo")
+        try await bo.modify([RecordOperation(.create, .plant("a")), RecordOperation(.create, .plant("b"))])
+        // Counts are those of the last minute.
+        village.clock.advance(seconds: 59)
+        #expect(await visitor.get("/console").text.contains(" · 1 record · "))
+        village.clock.advance(seconds: 1)
+        let later = await visitor.get("/console").text
+        #expect(later.contains("2 users · "))
+        #expect(later.contains(" · 3 records · "))
+        #expect(!later.contains("counted"))
+    }
+
+    @Test func aLargeServerCountsInTheBackground() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        let sizes = ContainerSizes()
+        var usage = try await village.store.containerUsage()
+        usage[0].usage.records = 1_000_000_000
+        #expect(try await sizes.counts(usage, village.service) == nil)
+        let (service, storage) = (village.service, village.store)
+        let task = Task { await sizes.countInBackground(storage, service) }
+        var counted: ContainerSizes.Counted?
+        while counted == nil {
+            await Task.yield()
+            counted = try await sizes.counts(usage, village.service)
+        }
+        task.cancel()
+        await task.value
+        #expect(counted?.sizes.map(\.records) == [1])
+        village.clock.advance(seconds: 599)
+        #expect(try await sizes.counts(usage, village.service)?.time == counted?.time)
+        #expect(await visitor.get("/console").status == 200)
+    }
+
     @Test func theRequestLogNamesContainersAndContainsNoSecrets() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for path in [
