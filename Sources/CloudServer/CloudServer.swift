@@ -26,13 +26,15 @@ package enum CloudServer {
         publicAddress: PublicAddress? = nil, refusesOtherNames: Bool = false, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
     ) throws -> Application<ServiceResponder> {
-        let idleSeconds = service.engine.limits.idleSeconds
+        let limits = service.engine.limits
         let hostRule = HostRule(publicAddress: publicAddress, refusesOtherNames: refusesOtherNames, listenHost: host)
         let responder = ServiceResponder(
             service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
             hostRule: hostRule, logger: logger, speaksTLS: identity != nil)
-        let counts = ConnectionCounts(atMost: service.engine.limits.connectionsPerNetwork) { $0.isLoopback || proxies.contains($0) }
-        let plain = HTTPServerBuilder.onEventLoops(idleSeconds: idleSeconds, judge: responder.judge, counts: counts)
+        let counts = ConnectionCounts(atMost: limits.connectionsPerNetwork) { $0.isLoopback || proxies.contains($0) }
+        let plain = HTTPServerBuilder.onEventLoops(
+            idleSeconds: limits.idleSeconds, writeSeconds: limits.bodyBytesPerSecond == 0 ? 0 : max(1, limits.bodyGraceSeconds),
+            judge: responder.judge, counts: counts)
         return Application(
             responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,

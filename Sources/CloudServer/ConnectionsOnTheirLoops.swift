@@ -35,9 +35,13 @@ private final class EventLoopExecutor: TaskExecutor {
 }
 
 extension HTTPServerBuilder {
-    static func onEventLoops(idleSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts) -> HTTPServerBuilder {
+    static func onEventLoops(
+        idleSeconds: Int, writeSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts
+    ) -> HTTPServerBuilder {
         HTTPServerBuilder {
-            ConnectionsOnTheirLoops(base: GuardedChannel(idleSeconds: idleSeconds, judge: judge, counts: counts, responder: $0))
+            ConnectionsOnTheirLoops(
+                base: GuardedChannel(
+                    idleSeconds: idleSeconds, writeSeconds: writeSeconds, judge: judge, counts: counts, responder: $0))
         }
     }
 }

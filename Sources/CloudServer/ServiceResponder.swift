@@ -172,7 +172,7 @@ package struct ServiceResponder: HTTPResponder {
                 } else {
                     ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
                 }
-            case .file(let reader, let range): self.body(of: reader, range, context)
+            case .file(let reader, let range): Self.body(of: reader, range)
             case .events(let listener): Self.body(of: listener)
             }
         return Response(status: .init(code: answer.status), headers: headers, body: body)
@@ -182,45 +182,40 @@ package struct ServiceResponder: HTTPResponder {
     private static let pieceBytes = 1 << 16
     private static let fileBytes = 1 << 18
 
-    /// Closes the connection of a client that does not receive a part of a response in time. The caller cancels it after the write.
-    private func deadline(forBytes bytes: Int, _ context: ServiceContext) -> Scheduled<Void>? {
-        guard pace.bytesPerSecond > 0 else { return nil }
-        return context.close(after: .seconds(Int64(max(1, pace.graceSeconds, bytes / (4 * pace.bytesPerSecond)))))
-    }
+    /// Bytes of a long response that a client must receive in a second, in the mean. The time of a part is that of ``SlowReaderHandler``.
+    private static let bytesPerSecond = 20_000
 
     private func body(
         of bytes: [UInt8], _ lease: RequestMemory.Lease?, unread: BodyReader?, _ context: ServiceContext
     ) -> ResponseBody {
         ResponseBody(contentLength: bytes.count) { writer in
-            defer { lease?.end() }
-            for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
-                let deadline = deadline(forBytes: Self.pieceBytes, context)
-                defer { deadline?.cancel() }
-                try await writer.write(ByteBuffer(bytes: bytes[start..<min(bytes.count, start + Self.pieceBytes)]))
-            }
             do {
-                let deadline = deadline(forBytes: Self.pieceBytes, context)
-                defer { deadline?.cancel() }
+                let deadline = lease.map { _ in context.close(after: .seconds(Int64(120 + bytes.count / Self.bytesPerSecond))) }
+                defer {
+                    deadline?.cancel()
+                    lease?.end()
+                }
+                for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+                    let piece = bytes[start..<min(bytes.count, start + Self.pieceBytes)]
+                    try await writer.write(ByteBuffer(bytes: piece))
+                    lease?.giveBack(piece.count)
+                }
                 try await writer.finish(nil)
             }
             await unread?.skip()
         }
     }
 
-    private func body(of reader: any AssetReader, _ range: Range<Int64>, _ context: ServiceContext) -> ResponseBody {
+    private static func body(of reader: any AssetReader, _ range: Range<Int64>) -> ResponseBody {
         ResponseBody(contentLength: Int(range.count)) { writer in
             var offset = range.lowerBound
             while offset < range.upperBound {
-                let bytes = try await reader.read(at: offset, count: min(Self.fileBytes, Int(range.upperBound - offset)))
+                let bytes = try await reader.read(at: offset, count: min(fileBytes, Int(range.upperBound - offset)))
                 // The file was truncated. The client detects it, because the connection ends before `Content-Length` bytes.
                 guard !bytes.isEmpty else { throw StorageFailure(.corrupt, "a file became shorter") }
-                let deadline = deadline(forBytes: bytes.count, context)
-                defer { deadline?.cancel() }
                 try await writer.write(ByteBuffer(bytes: bytes))
                 offset += Int64(bytes.count)
             }
-            let deadline = deadline(forBytes: Self.fileBytes, context)
-            defer { deadline?.cancel() }
             try await writer.finish(nil)
         }
     }

@@ -52,7 +52,7 @@ extension Limits {
         Setting("filtersPerQuery", \.filtersPerQuery, "filters of one query", most: 1000),
         Setting("historyDays", \.historyDays, "days for which earlier versions of records are stored; 0 stores none", least: 0, most: 3650),
         Setting("idleSeconds", \.idleSeconds, "seconds after which a connection without a request is closed", most: 86_400),
-        Setting("openUploads", \.openUploads, "uploads of one database that have no complete file", most: 1_000_000),
+        Setting("openUploads", \.openUploads, "uploads of a private database with a valid address and no complete file", most: 1_000_000),
         Setting("operationsPerRequest", \.operationsPerRequest, "operations in one request", most: 2000),
         Setting("publicBytes", \.publicBytes, "bytes of records and files in a public database; 0 for no limit", least: 0, most: 1 << 50),
         Setting("queryBytesPerPage", \.queryBytesPerPage, "bytes scanned for one page of a query", least: 1_000_000, most: 1 << 30),

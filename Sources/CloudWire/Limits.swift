@@ -23,7 +23,7 @@ package struct Limits: Hashable, Sendable {
     package var snapshotStreamsPerUser = 4
     package var snapshotStreams = 64
     package var assetTokensPerRequest = 200
-    /// Uploads of one database that were begun and have no complete file.
+    /// Uploads that a private database has begun within ``assetUploadSeconds`` and that have no complete file.
     package var openUploads = 4000
     /// Bytes of one record without assets.
     package var recordBytes = 1_000_000
@@ -122,7 +122,8 @@ package struct Limits: Hashable, Sendable {
     package var connectionsPerNetwork = 2000
     /// Held push streams of one network without a signed-in user; 0 means no limit.
     package var anonymousStreamsPerNetwork = 200
-    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum. A response is sent four times as fast.
+    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum. A client that receives nothing for the grace
+    /// period is disconnected.
     package var bodyBytesPerSecond = 500
     package var bodyGraceSeconds = 30
     /// Seconds that a stopping server gives to requests in flight.

@@ -62,11 +62,41 @@ import Testing
         #expect(outcome.zonesToEmpty == [key])
         #expect(try await hasRecords(key))
         #expect(try await village.store.read(partition) { try $0.state().usage } == StoredBytes())
-        let error = await #expect(throws: WireError.self) { try await make() }
-        #expect(error?.code == .tryAgainLater)
         try await village.service.emptyDeletedZones()
         #expect(try await !hasRecords(key))
+        #expect(try await village.store.zonesToEmpty(limit: 10).isEmpty)
         try await make()
         #expect(try await self.key() != key)
+    }
+
+    /// A zone that is made again meanwhile goes on with the removal, and is made by the next request.
+    @Test func aZoneIsMadeAgainOnceItsRecordsAreGone() async throws {
+        let (key, zone) = (try await key(), zone)
+        let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
+        let engine = village.service.engine
+        _ = try await village.store.write(partition) { try engine.deleteZone(zone, because: .deleted, in: $0, call) }
+        let error = await #expect(throws: WireError.self) { try await make() }
+        #expect(error?.code == .tryAgainLater)
+        #expect(error?.nativeCode == .zoneBusy)
+        #expect(try await !hasRecords(key))
+        try await make()
+    }
+
+    /// Each zone has fewer rows than one unit removes, and all together more.
+    @Test func severalZonesOfARequestAreEmptiedInTurn() async throws {
+        let others = (0..<3).map { ZoneID(zoneName: "Other \($0)") }
+        _ = try await mia.ask(.private, .modifyZones, ZonesModifyRequest(operations: others.map { .create($0) }), ZonesResponse.self)
+        for other in others {
+            let operation = RecordOperation(.create, Record(recordName: "r", recordType: "Plant", fields: ["n": Field(.int64(1))]))
+            _ = try await mia.ask(
+                .private, .modifyRecords, ModifyRecordsRequest(operations: [operation], zoneID: other), ModifyRecordsResponse.self)
+        }
+        let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
+        let engine = village.service.engine
+        let request = ZonesModifyRequest(operations: others.map { .delete($0) })
+        let outcome = try await village.store.write(partition) { try engine.modifyZones(request, in: $0, call) }
+        #expect(outcome.zonesToEmpty.count == 2, "the first is emptied at once")
+        try await village.service.emptyDeletedZones()
+        #expect(try await village.store.zonesToEmpty(limit: 10).isEmpty)
     }
 }

@@ -74,6 +74,7 @@ struct ConsolePages {
         }
         // Other people than operators sign out with the refusal's own button.
         guard visit.profile.isOperator || visit.path == ["signout"] else {
+            if PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: visit.account) }
             try await audit(visit, outcome: .refused)
             let text = "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'."
             if PageRequests.isOne(request) { throw WireError(.accessDenied, text) }

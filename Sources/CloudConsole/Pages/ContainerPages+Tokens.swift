@@ -57,6 +57,7 @@ extension ContainerPages {
         let (fields, label, now) = (visit.fields, visit.fields["label"] ?? "", service.now)
         let id = fields["id"] ?? ""
         func pem() -> String { fields["pem"]?.replacing("\r", with: "") ?? "" }
+        try await checkPlace(ofCredential: id, storage)
         switch fields["do"] {
         case "add-token":
             let origins = (fields["origins"] ?? "").split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
@@ -79,6 +80,23 @@ extension ContainerPages {
             try await storage.removeServerKey(id: id)
             return nil
         default: throw WireError(.badRequest, "The form has an unknown kind.")
+        }
+    }
+
+    /// A page changes the credentials of its own container and environment: those of production need a confirmation.
+    ///
+    /// - Throws: `StorageFailure` with `.unknownName` for another credential.
+    private func checkPlace(ofCredential id: String, _ storage: any AdministrationStorage) async throws {
+        let place: (String, CloudEnvironment)? =
+            switch visit.fields["do"] {
+            case "rotate-token", "remove-token":
+                try await storage.apiTokens().first { String($0.id) == id }.map { ($0.containerIdentifier, $0.environment) }
+            case "rotate-key", "remove-key":
+                try await storage.serverKeys().first { $0.key.id == id }.map { ($0.key.containerIdentifier, $0.key.environment) }
+            default: (container, environment)
+            }
+        guard let place, place == (container, environment) else {
+            throw StorageFailure(.unknownName, "the container has no credential of this identifier in this environment")
         }
     }
 

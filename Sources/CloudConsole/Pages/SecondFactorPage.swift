@@ -22,6 +22,9 @@ struct SecondFactorPage {
                 // A session alone, such as one of a browser that was left open, does not change how its owner signs in.
                 if try await hasPassword() {
                     try await service.confirmPassword(visit.fields["password"] ?? "", ofUser: name, network: network)
+                } else if !pages.console.confirmations.isValid(visit.session, started: visit.started, now: service.now) {
+                    let problem = "Sign in again, and set up the second factor within \(Confirmations.minutesValid) minutes."
+                    return try await page(["problem": problem], status: 403)
                 }
                 let secret = try await service.beginSecondFactor(ofAccount: account)
                 let setup = SecondFactorSetup(secret: secret, accountName: name, issuer: issuer)

@@ -88,6 +88,8 @@ struct UserPages {
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
                 throw WireError(.badRequest, "Set a new password for an operator with the flag. \(problem)")
             }
+            // An address that is another account's is rejected before the password is replaced.
+            try await storage.updateProfile(ofUser: account) { $0.emailAddress = fields["email"].flatMap { $0.isEmpty ? nil : $0 } }
             try await storage.setPassword(password, ofUser: account)
         }
         try await storage.updateProfile(ofUser: account) { profile in

@@ -16,12 +16,7 @@ extension Engine {
             throw WireError(.accessDenied, "the participant may only read")
         }
         guard try uploadBytesLeft(of: call.partition, in: unit) != 0 else { throw Self.quotaExceeded }
-        let open = try unit.openUploadCount()
-        guard open + request.items.count <= limits.openUploads else {
-            throw WireError(
-                .quotaExceeded, "a database has at most \(limits.openUploads) uploads without a complete file",
-                retryAfter: Double(limits.assetUploadSeconds), nativeCode: .limitExceeded)
-        }
+        try checkOpenUploads(request.items.count, in: unit, call)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetUploadSeconds)
         var uploads: [StoredUpload] = []
         let results: [AssetUploadResult] = request.items.map { item in
@@ -37,5 +32,16 @@ extension Engine {
         }
         if !uploads.isEmpty { try unit.save(uploads) }
         return Outcome(AssetUploadResponse(results: results))
+    }
+
+    /// Limits the uploads that an owner begins and does not complete. In a database of many users, one of them could use up the limit of all.
+    ///
+    /// - Throws: `WireError` with `.throttled`: an earlier address expires soon.
+    private func checkOpenUploads(_ count: Int, in unit: any PartitionWriter, _ call: Call) throws {
+        guard call.partition.scope == .private, !call.isParticipant else { return }
+        let open = try unit.openUploadCount(since: call.now - Int64(limits.assetUploadSeconds) * 1000)
+        guard open + count <= limits.openUploads else {
+            throw WireError(.throttled, "the database has too many uploads without a complete file", retryAfter: 60)
+        }
     }
 }

@@ -76,15 +76,15 @@ package protocol PartitionReader {
     func subscription(id: String) throws -> Subscription?
 
     func upload(id: String) throws -> StoredUpload?
-    /// Whether a zone has records or remembered deletions. A deleted zone may have some for a while.
+    /// Whether a zone has records or remembered deletions. A deleted zone may have some for a while; they are removed last.
     func hasRecords(inZone zone: Int64) throws -> Bool
     /// Whether records of a zone may refer to assets; false means that none does.
     func hasAssets(inZone zone: Int64) throws -> Bool
     func asset(checksum: String) throws -> StoredAsset?
     /// Bytes of the uploads of the last day that no record refers to, those that arrive in parts as far as they are.
     func unusedUploadBytes() throws -> Int64
-    /// Uploads that were begun and have no complete file.
-    func openUploadCount() throws -> Int
+    /// Uploads that were begun after a time, in milliseconds since 1970 UTC, and have no complete file.
+    func openUploadCount(since time: Int64) throws -> Int
     /// How many fields in a zone refer to assets; those that none refers to are left out.
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int]
 

@@ -73,9 +73,12 @@ extension Engine {
         }
     }
 
-    /// Subscriptions of a database take 16 times as much as one may at most, and a new one fits into the quota.
+    /// Subscriptions of a database take 16 times as much as one may at most, and a longer query fits into the quota. Subscriptions to zones and
+    /// databases are short, and devices without them receive no pushes.
     private func checkRoom(for subscription: Subscription, in unit: any PartitionWriter, _ call: Call) throws {
-        var bytes = subscription.encoded().count - (try unit.subscription(id: subscription.subscriptionID)?.encoded().count ?? 0)
+        let growth = subscription.encoded().count - (try unit.subscription(id: subscription.subscriptionID)?.encoded().count ?? 0)
+        guard case .query = subscription.kind, growth > 0 else { return }
+        var bytes = growth
         try unit.visitSubscriptions { count, _ in
             bytes += count
             return true

@@ -52,7 +52,7 @@ extension Engine {
             do {
                 try checkOwner(of: operation.zoneID, call)
                 return switch operation {
-                case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &zoneCount)
+                case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &zoneCount, &zonesToEmpty)
                 case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed, &news, &zonesToEmpty)
                 }
             } catch let error as WireError {
@@ -68,6 +68,9 @@ extension Engine {
     /// Rows of each table that one unit of work removes from a deleted zone: 20 milliseconds of the writer's time, about.
     package static let rowsPerUnit = 2000
 
+    static let zoneIsBeingDeleted = WireError(
+        .tryAgainLater, "the zone of this name is being deleted", retryAfter: 1, nativeCode: .zoneBusy)
+
     /// Deletes a custom zone at its user's request, or as a consequence of another action of the user.
     package func deleteZone(
         _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any PartitionWriter, _ call: Call
@@ -82,7 +85,8 @@ extension Engine {
     }
 
     private func create(
-        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>, _ zoneCount: inout Int?
+        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>, _ zoneCount: inout Int?,
+        _ zonesToEmpty: inout [Int64]
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
         guard name != ZoneID.defaultZoneName else {
@@ -92,7 +96,8 @@ extension Engine {
         let former = try unit.zone(named: name)
         if let former, !former.isDeleted { return .zone(try described(former, try unit.state(), unit, call)) }
         if let former, try unit.hasRecords(inZone: former.key) {
-            throw WireError(.tryAgainLater, "the zone of this name is being deleted", retryAfter: 1, nativeCode: .zoneBusy)
+            zonesToEmpty.append(former.key)
+            throw Self.zoneIsBeingDeleted
         }
         let count = try zoneCount ?? unit.zones().count
         zoneCount = count
@@ -126,7 +131,9 @@ extension Engine {
         }
         if !told.isEmpty { try unit.post(told) }
         news += told
-        if try !unit.removeContents(ofZone: zone.key, atMost: Self.rowsPerUnit, at: call.now) { zonesToEmpty.append(zone.key) }
+        // One zone at most is emptied by the unit that deletes several.
+        let isFirst = zonesToEmpty.isEmpty && !changed.contains { $0 != zone.name }
+        if try !isFirst || !unit.removeContents(ofZone: zone.key, atMost: Self.rowsPerUnit, at: call.now) { zonesToEmpty.append(zone.key) }
         try unit.addUsage(-zone.usage)
         zone.usage = StoredBytes()
         try unit.removeSharing(ofZone: zone.key)

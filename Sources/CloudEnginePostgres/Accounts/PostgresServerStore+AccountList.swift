@@ -3,6 +3,7 @@
 
 package import CloudEngine
 package import CloudService
+import CloudStorageSupport
 import CloudWire
 
 extension PostgresServerStore {

@@ -106,9 +106,8 @@ extension PostgresServerStore: AdministrationStorage {
                     try !connection.query("SELECT account FROM accounts WHERE account = $1 AND password IS NOT NULL", [account]).rows
                     .isEmpty
                     || !connection.query("SELECT account FROM identities WHERE account = $1 LIMIT 1", [account]).rows.isEmpty
-                guard isClaiming, !signsIn else { return .nameTaken(isClaimable: !signsIn) }
-                // Fails for an account that is being removed.
-                _ = try connection.requiredAccount(named: name)
+                let isClaimable = try !signsIn && !connection.query(AccountRows.exists, [account, AccountRows.removalKey(account)]).rows.isEmpty
+                guard isClaiming, isClaimable else { return .nameTaken(isClaimable: isClaimable) }
             } else {
                 account = try connection.makeAccount(named: name, now: now)
             }

@@ -126,10 +126,10 @@ extension PostgresServerStore {
                 ])
             let ended = try connection.query(
                 """
-                DELETE FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2 AND id_hash NOT IN (
-                    SELECT id_hash FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2
-                    ORDER BY started DESC, id_hash LIMIT $3)
-                """, [session.account, Self.deviceID(of: session.device), WebSession.countMax]
+                DELETE FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2 AND container = $3 AND id_hash NOT IN (
+                    SELECT id_hash FROM web_sessions WHERE account = $1 AND device IS NOT DISTINCT FROM $2 AND container = $3
+                    ORDER BY started DESC, id_hash LIMIT $4)
+                """, [session.account, Self.deviceID(of: session.device), session.use.text, WebSession.countMax]
             ).count
             if ended > 0 { try connection.countRevocation() }
         }

@@ -86,8 +86,11 @@ extension PostgresServerStore {
                 }
                 try unit.apply(removed, in: mention.zone)
                 let bytes = Int64(-RecordSize.bytes(of: stored.record))
-                try unit.addUsage(StoredBytes(records: bytes))
-                try unit.run(ZoneRows.addRecordBytes, [unit.part, mention.zone, bytes], changing: .zones)
+                // The usage of a deleted zone is subtracted already.
+                if try unit.zones().contains(where: { $0.key == mention.zone }) {
+                    try unit.addUsage(StoredBytes(records: bytes))
+                    try unit.run(ZoneRows.addRecordBytes, [unit.part, mention.zone, bytes], changing: .zones)
+                }
             }
             try unit.run(RecordRows.delete, [unit.part, mention.zone, name], changing: .records)
         }

@@ -22,7 +22,7 @@ enum AssetRows {
             part bigint NOT NULL, zone bigint NOT NULL, checksum text COLLATE "C" NOT NULL, fields bigint NOT NULL,
             PRIMARY KEY (part, zone, checksum))
         """,
-        "CREATE INDEX IF NOT EXISTS uploads_open ON uploads (part) WHERE checksum IS NULL",
+        "CREATE INDEX IF NOT EXISTS uploads_open ON uploads (part, created) WHERE checksum IS NULL",
         "CREATE INDEX IF NOT EXISTS asset_links_checksum ON asset_links (part, checksum)",
     ]
 
@@ -73,8 +73,10 @@ extension PostgresUnit {
         ).first.map { $0[0] } ?? 0
     }
 
-    func openUploadCount() throws -> Int {
-        try rows("SELECT count(*) FROM uploads WHERE part = $1 AND checksum IS NULL", [part], from: .uploads).first.map { $0[0] } ?? 0
+    func openUploadCount(since time: Int64) throws -> Int {
+        try rows(
+            "SELECT count(*) FROM uploads WHERE part = $1 AND created > $2 AND checksum IS NULL", [part, time], from: .uploads
+        ).first.map { $0[0] } ?? 0
     }
 
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {

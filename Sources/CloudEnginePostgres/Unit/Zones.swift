@@ -67,15 +67,6 @@ extension PostgresUnit {
 
     func removeContents(ofZone key: Int64, atMost count: Int, at now: Int64) throws -> Bool {
         expires(after: now)
-        let last: String? = try rows(
-            "SELECT name FROM records WHERE part = $1 AND zone = $2 ORDER BY name LIMIT 1 OFFSET $3", [part, key, count - 1], from: .records
-        ).first.map { $0[0] }
-        try keepContents(ofZone: key, upTo: last, at: now)
-        if let last {
-            try run("DELETE FROM records WHERE part = $1 AND zone = $2 AND name <= $3", [part, key, last], changing: .records)
-            return false
-        }
-        try run("DELETE FROM records WHERE part = $1 AND zone = $2", [part, key], changing: .records)
         try keepAssets(ofZone: key, atMost: count, at: now)
         for (table, columns, cached) in [
             ("asset_links", "checksum", .assetLinks), ("index_entries", "number, key, name", .indexEntries),
@@ -88,7 +79,17 @@ extension PostgresUnit {
                 """, [part, key, count], changing: cached)
             if removed.count == count { return false }
         }
-        return true
+        // Records are last: a zone without them is empty.
+        let last: String? = try rows(
+            "SELECT name FROM records WHERE part = $1 AND zone = $2 ORDER BY name LIMIT 1 OFFSET $3", [part, key, count - 1], from: .records
+        ).first.map { $0[0] }
+        try keepContents(ofZone: key, upTo: last, at: now)
+        guard let last else {
+            try run("DELETE FROM records WHERE part = $1 AND zone = $2", [part, key], changing: .records)
+            return true
+        }
+        try run("DELETE FROM records WHERE part = $1 AND zone = $2 AND name <= $3", [part, key, last], changing: .records)
+        return false
     }
 
     func hasRecords(inZone zone: Int64) throws -> Bool {

@@ -132,9 +132,10 @@ extension SQLiteServerStore {
                 ])
             try db.execute(
                 sql: """
-                    DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2 AND id_hash NOT IN (
-                        SELECT id_hash FROM web_sessions WHERE account = ?1 AND device IS ?2 ORDER BY started DESC, id_hash LIMIT ?3)
-                    """, arguments: [session.account, Self.deviceID(of: session.device), WebSession.countMax])
+                    DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2 AND container = ?3 AND id_hash NOT IN (
+                        SELECT id_hash FROM web_sessions WHERE account = ?1 AND device IS ?2 AND container = ?3
+                        ORDER BY started DESC, id_hash LIMIT ?4)
+                    """, arguments: [session.account, Self.deviceID(of: session.device), session.use.text, WebSession.countMax])
             if db.changesCount > 0 { try Self.countRevocation(db) }
         }
     }

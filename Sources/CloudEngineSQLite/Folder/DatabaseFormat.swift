@@ -83,12 +83,12 @@ enum DatabaseFormat: Int, CaseIterable {
         case .stagedFiles: "DROP TABLE staged_requests;"
         case .appendedChangeLog: SQLiteUnit.appendedChangeLog
         case .objectParts: ObjectParts.table
-        case .partialIndexes: Self.partialIndexes
+        case .partialIndexes: Self.partialIndexStatements
         }
     }
 
-    private static let partialIndexes = """
-        CREATE INDEX uploads_open ON uploads (part) WHERE checksum IS NULL;
+    private static let partialIndexStatements = """
+        CREATE INDEX uploads_open ON uploads (part, created) WHERE checksum IS NULL;
         CREATE INDEX zones_deleted ON zones (part, zone) WHERE deleted = 1;
         """
 

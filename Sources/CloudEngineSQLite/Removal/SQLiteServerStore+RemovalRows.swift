@@ -117,10 +117,11 @@ extension SQLiteServerStore {
                 }
                 try unit.apply(removed, in: mention.zone)
                 let bytes = Int64(-RecordSize.bytes(of: stored.record))
-                try unit.addUsage(StoredBytes(records: bytes))
+                // The usage of a deleted zone is subtracted already.
                 try db.execute(
-                    sql: "UPDATE zones SET record_bytes = record_bytes + ? WHERE part = ? AND zone = ?",
+                    sql: "UPDATE zones SET record_bytes = record_bytes + ? WHERE part = ? AND zone = ? AND deleted = 0",
                     arguments: [bytes, mention.part, mention.zone])
+                if db.changesCount > 0 { try unit.addUsage(StoredBytes(records: bytes)) }
             }
             try db.execute(
                 sql: "DELETE FROM records WHERE part = ? AND zone = ? AND name = ?", arguments: [mention.part, mention.zone, name])

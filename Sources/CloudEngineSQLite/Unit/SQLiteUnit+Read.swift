@@ -192,9 +192,11 @@ extension SQLiteUnit {
         return try row("SELECT 1 FROM records WHERE part = ? AND zone = ? LIMIT 1", [part, zone]) != nil
     }
 
-    func openUploadCount() throws -> Int {
+    func openUploadCount(since time: Int64) throws -> Int {
         guard let part else { return 0 }
-        return try rows("SELECT count(*) FROM uploads WHERE part = ? AND checksum IS NULL", [part]).first.map { $0[0] } ?? 0
+        return try rows(
+            "SELECT count(*) FROM uploads WHERE part = ? AND created > ? AND checksum IS NULL", [part, time]
+        ).first.map { $0[0] } ?? 0
     }
 
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {

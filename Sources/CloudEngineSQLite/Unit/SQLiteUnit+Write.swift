@@ -52,16 +52,6 @@ extension SQLiteUnit {
     }
 
     func removeContents(ofZone key: Int64, atMost count: Int, at now: Int64) throws -> Bool {
-        let last: String? = try rows(
-            "SELECT name FROM records WHERE part = ? AND zone = ? ORDER BY name LIMIT 1 OFFSET ?", [writtenPart, key, count - 1]
-        ).first.map { $0[0] }
-        if let last {
-            try keepContents(ofZone: key, upTo: last, at: now)
-            try run("DELETE FROM records WHERE part = ? AND zone = ? AND name <= ?", [writtenPart, key, last])
-            return false
-        }
-        try keepContents(ofZone: key, upTo: nil, at: now)
-        try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
         try keepAssets(ofZone: key, atMost: count, at: now)
         for (table, columns) in [
             ("asset_links", "checksum"), ("index_entries", "number, key, name"), ("record_references", "target, action, source"),
@@ -74,7 +64,17 @@ extension SQLiteUnit {
                 """, [writtenPart, key, count])
             if db.changesCount == count { return false }
         }
-        return true
+        // Records are last: a zone without them is empty.
+        let last: String? = try rows(
+            "SELECT name FROM records WHERE part = ? AND zone = ? ORDER BY name LIMIT 1 OFFSET ?", [writtenPart, key, count - 1]
+        ).first.map { $0[0] }
+        try keepContents(ofZone: key, upTo: last, at: now)
+        guard let last else {
+            try run("DELETE FROM records WHERE part = ? AND zone = ?", [writtenPart, key])
+            return true
+        }
+        try run("DELETE FROM records WHERE part = ? AND zone = ? AND name <= ?", [writtenPart, key, last])
+        return false
     }
 
     func clientToken(ofUser user: String, device: String, in zone: Int64) throws -> [UInt8]? {

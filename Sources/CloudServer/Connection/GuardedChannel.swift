@@ -21,14 +21,19 @@ struct GuardedChannel: ServerChildChannel {
 
     /// - Parameters:
     ///   - idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
+    ///   - writeSeconds: Time for which a client may receive nothing of a response; 0 means any.
     ///   - judge: Refuses requests by their heads.
     ///   - counts: Refuses connections of networks that have too many.
-    init(idleSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts, responder: @escaping HTTPChannelHandler.Responder) {
+    init(
+        idleSeconds: Int, writeSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts,
+        responder: @escaping HTTPChannelHandler.Responder
+    ) {
         self.judge = judge
         self.counts = counts
         base = HTTP1Channel(
             responder: responder,
-            configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler()], idleTimeout: .seconds(Int64(idleSeconds))))
+            configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler(), SlowReaderHandler(seconds: writeSeconds)],
+                idleTimeout: .seconds(Int64(idleSeconds))))
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {

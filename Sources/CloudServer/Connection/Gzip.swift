@@ -4,6 +4,7 @@
 import CZlib
 import CloudService
 import Dispatch
+import Synchronization
 
 /// Compression of responses for clients that accept gzip.
 ///
@@ -60,9 +61,17 @@ package enum Gzip {
     /// One for the process: compression takes one processor at most.
     private static let queue = DispatchQueue(label: "tarn.compression", qos: .userInitiated)
 
+    /// Bodies that are compressed or wait for it.
+    private static let inFlight = Atomic(0)
+    private static let inFlightMax = 4
+
     /// Compresses long bodies on a thread of its own, so that other connections of the loop do not wait.
+    ///
+    /// - Returns: Nil also if several bodies wait already: to send one as it is takes less time.
     static func compressedOffTheLoop(_ bytes: [UInt8]) async -> [UInt8]? {
         if bytes.count <= bytesOnTheLoop { return compressed(bytes) }
+        defer { inFlight.subtract(1, ordering: .relaxed) }
+        guard inFlight.add(1, ordering: .relaxed).newValue <= inFlightMax else { return nil }
         return await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: compressed(bytes)) }
         }

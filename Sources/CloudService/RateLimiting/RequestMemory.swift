@@ -82,6 +82,16 @@ package final class RequestMemory: Sendable {
             bytes.withLock { $0 += count }
         }
 
+        /// Gives back a part of what was taken.
+        package func giveBack(_ count: Int) {
+            let held = bytes.withLock { bytes in
+                let part = min(bytes, count)
+                bytes -= part
+                return part
+            }
+            if held > 0 { memory.add(-held, for: sender) }
+        }
+
         package func end() {
             let held = bytes.withLock { bytes in
                 defer { bytes = 0 }
@@ -123,10 +133,10 @@ extension CloudService {
             var bytes: [UInt8] = []
             // Pages of the memory are taken as they are written to.
             bytes.reserveCapacity(max(announced ?? 0, 0))
-            let start = ContinuousClock.now
+            let (start, patience) = (ContinuousClock.now, Self.patience(with: announced ?? limit))
             for try await piece in pieces {
                 guard bytes.count + piece.count <= limit else { throw tooLarge() }
-                guard ContinuousClock.now - start <= Self.patience(with: limit) else {
+                guard ContinuousClock.now - start <= patience else {
                     throw WireError(.tryAgainLater, "the body arrives too slowly", retryAfter: 1)
                 }
                 try lease.take(piece.count)
@@ -149,8 +159,8 @@ extension CloudService {
         return body
     }
 
-    /// The time that a body may take to arrive: two minutes, and a second for each 20,000 bytes that it may have.
-    private static func patience(with bytesMax: Int) -> Duration { .seconds(120 + bytesMax / 20_000) }
+    /// The time that a body may take to arrive: two minutes, and a second for each 2,000 bytes.
+    private static func patience(with bytes: Int) -> Duration { .seconds(120 + bytes / 2000) }
 
     /// Elements at most of lists that aren't values of records.
     private static let otherElementsMax = 10_000

@@ -85,7 +85,7 @@ package struct APIToken: Hashable, Sendable {
 
 /// A session of a person that signed in on a page.
 package struct WebSession: Hashable, Sendable {
-    /// Sessions that one device, or the passwords of one account, have at most: the oldest ones end.
+    /// Sessions of one use that a device, or the sign-ins of an account, have at most: the oldest ones end.
     package static let countMax = 100
 
     package var account: Int64
