@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudService
+import CloudWire
 
 /// Requests of the past that failed or were slow: `/console/log/kept`, with conditions and ``RequestNote/requestUUID`` in its query.
 struct RequestArchivePage {

@@ -106,7 +106,8 @@ extension PostgresServerStore: AdministrationStorage {
                     try !connection.query("SELECT account FROM accounts WHERE account = $1 AND password IS NOT NULL", [account]).rows
                     .isEmpty
                     || !connection.query("SELECT account FROM identities WHERE account = $1 LIMIT 1", [account]).rows.isEmpty
-                let isClaimable = try !signsIn && !connection.query(AccountRows.exists, [account, AccountRows.removalKey(account)]).rows.isEmpty
+                let isClaimable =
+                    try !signsIn && !connection.query(AccountRows.exists, [account, AccountRows.removalKey(account)]).rows.isEmpty
                 guard isClaiming, isClaimable else { return .nameTaken(isClaimable: isClaimable) }
             } else {
                 account = try connection.makeAccount(named: name, now: now)

@@ -32,7 +32,8 @@ struct GuardedChannel: ServerChildChannel {
         self.counts = counts
         base = HTTP1Channel(
             responder: responder,
-            configuration: .init(additionalChannelHandlers: [BrokenConnectionHandler(), SlowReaderHandler(seconds: writeSeconds)],
+            configuration: .init(
+                additionalChannelHandlers: [BrokenConnectionHandler(), SlowReaderHandler(seconds: writeSeconds)],
                 idleTimeout: .seconds(Int64(idleSeconds))))
     }
 

@@ -8,6 +8,7 @@ import CloudStorageSupport
 import CloudWire
 import Foundation
 import ServiceFixtures
+import TestBasics
 import Testing
 
 /// Users, devices and sizes of requests, and the filters of both lists.

@@ -232,7 +232,7 @@ import Testing
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
         let guarded = GuardedChannel(
-            idleSeconds: 60, judge: judge, counts: ConnectionCounts(atMost: 0) { _ in false }, responder: { _, _, _ in })
+            idleSeconds: 60, writeSeconds: 0, judge: judge, counts: ConnectionCounts(atMost: 0) { _ in false }, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 // Dropped once the channel is active, as one is that comes after the last that was taken.
