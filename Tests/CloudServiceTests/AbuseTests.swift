@@ -149,7 +149,7 @@ import Testing
     /// A connection that breaks leaves what arrived on the disk.
     @Test func interruptedPartsCountForTheQuota() async throws {
         var limits = Limits()
-        limits.userBytes = 20_000
+        limits.userBytes = 20_000_000
         let village = try Village(limits: limits)
         let mia = try await village.villager("mia")
         var statuses: [Int] = []
@@ -159,7 +159,7 @@ import Testing
                 continue
             }
             let pieces = AsyncThrowingStream<[UInt8], any Error> { continuation in
-                continuation.yield([UInt8](repeating: 1, count: 9000))
+                for _ in 0..<8 { continuation.yield([UInt8](repeating: 1, count: 1_100_000)) }
                 continuation.finish(throwing: WireError(.badRequest, "the body is truncated or isn't valid HTTP"))
             }
             let request = ServiceRequest(
@@ -168,8 +168,10 @@ import Testing
             statuses.append(await village.service.respond(to: request).status)
         }
         let partition = Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name)
-        #expect(try await village.store.read(partition) { try $0.unusedUploadBytes() } == 18_000)
-        #expect(statuses.suffix(2).allSatisfy { $0 == 413 })
+        let bytes = try await village.store.read(partition) { try $0.unusedUploadBytes() }
+        #expect(bytes > 12_000_000)
+        #expect(bytes <= 20_000_000)
+        #expect(statuses == [400, 400, 413, 413, 413])
     }
 
     @Test func uploadsWithoutAFileAreLimited() async throws {
@@ -272,7 +274,8 @@ import Testing
             operations: [RecordOperation(.create, Record(recordName: "p", recordType: "Plant", fields: ["name": Field(.string("x"))]))],
             zoneID: mia.zone())
         _ = try await mia.ask(.private, .modifyRecords, save, ModifyRecordsResponse.self)
-        #expect(try await create(4, ofBytes: 50_000, mia) == [.quotaExceeded, .quotaExceeded, .quotaExceeded])
+        let codes = try await create(4, ofBytes: 50_000, mia)
+        #expect(codes == [.quotaExceeded, .quotaExceeded])
     }
 
     @Test func aSubscriptionHasALimitOfBytes() async throws {

@@ -69,7 +69,7 @@ import Testing
         #expect(try await self.key() != key)
     }
 
-    /// A zone that is made again meanwhile goes on with the removal, and is made by the next request.
+    /// The first request continues the removal, the second one makes the zone.
     @Test func aZoneIsMadeAgainOnceItsRecordsAreGone() async throws {
         let (key, zone) = (try await key(), zone)
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")

@@ -18,7 +18,7 @@ import Testing
         ] as [@Sendable () async throws -> Void] {
             #expect(await SharingTests.refusal(body)?.code == .accessDenied)
         }
-        // What is bo's own is not concerned.
+        // Bo's own data is not concerned.
         #expect(try await bo.modify([RecordOperation(.create, .plant("own"))]).first?.record?.recordName == "own")
         #expect(await mia.send(.private, .unrestrictUser).status == 200)
         #expect(try await bo.lookup("sage", of: mia).first?.record?.recordName == "sage")

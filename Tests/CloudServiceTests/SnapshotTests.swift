@@ -266,7 +266,7 @@ import Testing
         #expect(few.headers.first { $0.name == "Content-Range" }?.value == "bytes 0-3/\(size)")
     }
 
-    // MARK: Who gets none
+    // MARK: Zones without a snapshot
 
     @Test func smallZonesClientsWithoutTheCapabilityAndOtherRequestsGetPages() async throws {
         let village = try Self.village(.sqlite)

@@ -69,12 +69,9 @@ import Testing
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
             PlanException("", "SCAN meta", because: "A move copies the values of the server, of which there are some tens."),
             PlanException("", "SCAN n", because: "The outbox of news for other partitions is read from its start."),
-            PlanException("SELECT id FROM uploads WHERE checksum IS NULL", because: "At the start; uploads are removed after a day."),
             PlanException("DELETE FROM uploads WHERE created < ?", because: "Cleanup; uploads are removed after a day."),
             PlanException("DELETE FROM web_sessions WHERE started < ?", because: "Cleanup of sessions."),
-            PlanException("DELETE FROM zones WHERE deleted = 1 AND at < ?", because: "Cleanup of deleted zones."),
             PlanException("DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2…", because: "A device has 100 sessions at most."),
-            PlanException("UPDATE partitions SET floor = gone.change…", because: "Cleanup of deleted zones."),
             PlanException("DELETE FROM assets WHERE since < ?…", because: "Cleanup: any old asset may have lost its last link."),
             PlanException(
                 "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
