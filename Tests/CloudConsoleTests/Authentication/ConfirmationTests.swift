@@ -81,6 +81,22 @@ import Testing
         for (path, fields) in others { #expect(await !asks(path, fields), "\(path) \(fields)") }
     }
 
+    /// The page of another environment needs no confirmation, and does not reach credentials of production.
+    @Test func aCredentialOfProductionIsChangedOnItsOwnPageOnly() async throws {
+        let token = try await village.store.addAPIToken(
+            APIToken(
+                containerIdentifier: Village.container, environment: .production, label: "site", callbackURL: nil, allowedOrigins: [],
+                expires: nil), now: village.clock.now)
+        let id = try #require(try await village.store.apiTokens().first?.id)
+        village.clock.advance(seconds: 301)
+        for verb in ["rotate-token", "remove-token"] {
+            let answer = await visitor.post("/console/c/\(Village.container)/development/tokens", ["do": verb, "id": "\(id)"])
+            #expect(answer.status == 409, "\(verb)")
+        }
+        #expect(try await village.store.apiTokens().count == 1)
+        #expect(try await village.store.apiToken(token) != nil)
+    }
+
     @Test func wrongPasswordsOfConfirmationsAreThrottled() async throws {
         village.clock.advance(seconds: 300)
         let form = ["do": "password", "password": "battery staple", "confirm-password": "wrong"]

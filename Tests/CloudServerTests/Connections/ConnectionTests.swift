@@ -245,4 +245,29 @@ import Testing
         #expect(try await raw.readToEnd() == "")
         try await server.close()
     }
+
+    @Test func aConnectionBeyondTheLimitOfItsNetworkIsClosed() async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
+        let counts = ConnectionCounts(atMost: 1) { _ in false }
+        let guarded = GuardedChannel(idleSeconds: 60, writeSeconds: 0, judge: judge, counts: counts, responder: { _, _, _ in })
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                guarded.setup(channel: channel, logger: logger).map { connection in
+                    channel.closeFuture.whenComplete { _ in withExtendedLifetime(connection) {} }
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        var first: RawConnection? = try RawConnection(port: port)
+        while counts.networkCount == 0 { await Task.yield() }
+        #expect(try await RawConnection(port: port).readToEnd() == "", "a second connection")
+        first?.reset()
+        first = nil
+        while counts.networkCount > 0 { await Task.yield() }
+        let third = try RawConnection(port: port)
+        while counts.networkCount == 0 { await Task.yield() }
+        withExtendedLifetime(third) {}
+        try await server.close()
+    }
 }
