@@ -14,11 +14,9 @@ extension CloudService {
             || longOperations.contains { request.path.hasSuffix($0) }
     }
 
-    /// Ends of the paths of operations that read records of any number.
-    private static let longOperations = [
-        ServicePath.Operation.queryRecords, .zoneSnapshot, .zoneChanges, .databaseChanges, .recordChanges, .changedZones, .listZones,
-        .lookupRecords,
-    ].map { "/\($0.rawValue)" }
+    /// Ends of the paths of operations that may read for long. A page of changes is bounded, and takes less time than the switches of threads
+    /// that a task of its own costs.
+    private static let longOperations = [ServicePath.Operation.queryRecords, .zoneSnapshot].map { "/\($0.rawValue)" }
 
     /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
     func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
