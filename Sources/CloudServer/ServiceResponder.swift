@@ -179,7 +179,7 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     /// Bytes of a response between two waits for backpressure.
-    private static let pieceBytes = 1 << 16
+    private static let pieceBytes = 1 << 18
     private static let fileBytes = 1 << 18
 
     /// Bytes of a long response that a client must receive in a second, in the mean. The time of a part is that of ``SlowReaderHandler``.
