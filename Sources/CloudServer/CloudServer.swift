@@ -31,10 +31,10 @@ package enum CloudServer {
         let responder = ServiceResponder(
             service: service, pages: pages, metrics: metrics, spans: spans, access: access, proxies: proxies,
             hostRule: hostRule, logger: logger, speaksTLS: identity != nil)
-        let counts = ConnectionCounts(atMost: limits.connectionsPerNetwork) { $0.isLoopback || proxies.contains($0) }
+        // This machine and gateways carry requests of many clients.
         let plain = HTTPServerBuilder.onEventLoops(
-            idleSeconds: limits.idleSeconds, writeSeconds: limits.bodyBytesPerSecond == 0 ? 0 : max(1, limits.bodyGraceSeconds),
-            judge: responder.judge, counts: counts)
+            idleSeconds: limits.idleSeconds, pace: BodyPace(limits), judge: responder.judge,
+            counts: NetworkCounts(atMost: limits.connectionsPerNetwork), isUncounted: { $0.isLoopback || proxies.contains($0) })
         return Application(
             responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -36,12 +37,13 @@ private final class EventLoopExecutor: TaskExecutor {
 
 extension HTTPServerBuilder {
     static func onEventLoops(
-        idleSeconds: Int, writeSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts
+        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: NetworkCounts,
+        isUncounted: @escaping @Sendable (NetworkAddress) -> Bool
     ) -> HTTPServerBuilder {
         HTTPServerBuilder {
             ConnectionsOnTheirLoops(
                 base: GuardedChannel(
-                    idleSeconds: idleSeconds, writeSeconds: writeSeconds, judge: judge, counts: counts, responder: $0))
+                    idleSeconds: idleSeconds, pace: pace, judge: judge, counts: counts, isUncounted: isUncounted, responder: $0))
         }
     }
 }

@@ -182,8 +182,9 @@ package struct ServiceResponder: HTTPResponder {
     private static let pieceBytes = 1 << 18
     private static let fileBytes = 1 << 18
 
-    /// Bytes of a long response that a client must receive in a second, in the mean. The time of a part is that of ``SlowReaderHandler``.
-    private static let bytesPerSecond = 20_000
+    /// Bytes of a long response that a client must receive in a second, in the mean: 40 kbit/s. ``SlowReaderHandler`` has a lower limit for
+    /// the moment.
+    private static let bytesPerSecond = 5000
 
     private func body(
         of bytes: [UInt8], _ lease: RequestMemory.Lease?, unread: BodyReader?, _ context: ServiceContext

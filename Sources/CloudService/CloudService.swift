@@ -43,7 +43,7 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
-    let streams: StreamCounts
+    let streams: NetworkCounts
     package let admission: AdmissionGate
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
@@ -72,7 +72,7 @@ package struct CloudService: Sendable {
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
-        streams = StreamCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
+        streams = NetworkCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }

@@ -122,8 +122,8 @@ package struct Limits: Hashable, Sendable {
     package var connectionsPerNetwork = 2000
     /// Held push streams of one network without a signed-in user; 0 means no limit.
     package var anonymousStreamsPerNetwork = 200
-    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum. A client that receives nothing for the grace
-    /// period is disconnected.
+    /// Minimum bytes per second of a request's body after the grace period; 0 means no minimum. Responses have
+    /// the same rate.
     package var bodyBytesPerSecond = 500
     package var bodyGraceSeconds = 30
     /// Seconds that a stopping server gives to requests in flight.

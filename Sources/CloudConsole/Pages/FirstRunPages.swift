@@ -28,7 +28,7 @@ struct FirstRunPages {
         }
         guard isPost else {
             // The account of a first project is likely to be the operator's.
-            let profiles = try await console.storage.profiles()
+            let profiles = try await console.storage.profiles(named: "", .start, limit: 2)
             return page(secret, name: profiles.count == 1 ? profiles[0].accountName : "")
         }
         let (name, password) = (form["account"] ?? "", form["password"] ?? "")

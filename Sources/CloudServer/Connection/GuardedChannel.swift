@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -17,30 +18,34 @@ struct GuardedChannel: ServerChildChannel {
 
     private let base: HTTP1Channel
     private let judge: HeadRefusalHandler.Judge
-    private let counts: ConnectionCounts
+    private let counts: NetworkCounts
+    private let isUncounted: @Sendable (NetworkAddress) -> Bool
 
     /// - Parameters:
     ///   - idleSeconds: Idle timeout of a connection that has no request in flight or receives no more of one.
-    ///   - writeSeconds: Time for which a client may receive nothing of a response; 0 means any.
+    ///   - pace: The minimum transfer rate of responses.
     ///   - judge: Refuses requests by their heads.
-    ///   - counts: Refuses connections of networks that have too many.
+    ///   - counts: Open connections by network.
+    ///   - isUncounted: `true` for addresses with any number of connections.
     init(
-        idleSeconds: Int, writeSeconds: Int, judge: HeadRefusalHandler.Judge, counts: ConnectionCounts,
-        responder: @escaping HTTPChannelHandler.Responder
+        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: NetworkCounts,
+        isUncounted: @escaping @Sendable (NetworkAddress) -> Bool, responder: @escaping HTTPChannelHandler.Responder
     ) {
         self.judge = judge
         self.counts = counts
+        self.isUncounted = isUncounted
         base = HTTP1Channel(
             responder: responder,
             configuration: .init(
-                additionalChannelHandlers: [BrokenConnectionHandler(), SlowReaderHandler(seconds: writeSeconds)],
+                additionalChannelHandlers: [BrokenConnectionHandler(), SlowReaderHandler(pace)],
                 idleTimeout: .seconds(Int64(idleSeconds))))
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
-        let address = NetworkAddress(channel.remoteAddress)
-        let isWithinLimit = counts.add(address)
-        if isWithinLimit { channel.closeFuture.whenComplete { [counts] _ in counts.remove(address) } }
+        let address = NetworkAddress(channel.remoteAddress).flatMap { isUncounted($0) ? nil : $0 }
+        let place = address.flatMap { counts.place(for: $0.network) }
+        if let place { channel.closeFuture.whenComplete { _ in place.end() } }
+        let isWithinLimit = address == nil || place != nil
         return channel.setOption(.recvAllocator, value: Self.reading).flatMap { [base] in base.setup(channel: channel, logger: logger) }
             .flatMapThrowing { [judge] value in
                 let connection = AcceptedConnection(value)

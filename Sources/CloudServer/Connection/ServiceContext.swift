@@ -35,8 +35,7 @@ package struct ServiceContext: RequestContext, RemoteAddressRequestContext {
     var isLocal: Bool {
         switch remoteAddress {
         case .unixDomainSocket: true
-        case .v4, .v6:
-            remoteAddress?.ipAddress.map { $0 == "::1" || $0.hasPrefix("127.") || $0.hasPrefix("::ffff:127.") } ?? false
+        case .v4, .v6: NetworkAddress(remoteAddress)?.isLoopback ?? false
         case nil: false
         }
     }

@@ -3,35 +3,44 @@
 
 import NIOCore
 
-/// Closes the connection of a client that does not receive what the server writes.
+/// Closes the connection of a client that receives a response more slowly than a request must arrive.
 ///
-/// NIO reports a channel as not writable once 64 KiB wait for the client, and as writable when half of them were sent. Hummingbird's idle
-/// timeout does not apply while a request is in progress, and one that waits behind an unread response is.
+/// NIO reports a channel as not writable once 64 KiB wait for the client, and as writable when half of them were sent. In between, the bytes
+/// that wait are counted once in each window of the grace period. Hummingbird's idle timeout does not apply while a request is in
+/// progress, and one that waits behind an unread response is.
 final class SlowReaderHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
 
-    private let patience: TimeAmount?
-    private var deadline: Scheduled<Void>?
+    private let pace: BodyPace
+    private var window: Scheduled<Void>?
 
-    /// - Parameter seconds: Time that the channel may be unwritable; 0 means any.
-    init(seconds: Int) { patience = seconds > 0 ? .seconds(Int64(seconds)) : nil }
+    init(_ pace: BodyPace) { self.pace = pace }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        deadline?.cancel()
-        deadline = nil
-        if !context.channel.isWritable, let patience {
-            let channel = context.channel
-            deadline = channel.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
-        }
+        window?.cancel()
+        window = nil
+        if !context.channel.isWritable, pace.bytesPerSecond > 0 { begin(context.channel) }
         context.fireChannelWritabilityChanged()
     }
 
+    /// Begins a window. A channel that is not writable gets no further bytes, so its buffer shrinks by what the client receives.
+    private func begin(_ channel: any Channel) {
+        let before = Self.waitingBytes(channel), seconds = max(1, pace.graceSeconds)
+        window = channel.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
+            if before - Self.waitingBytes(channel) < self.pace.bytesPerSecond * seconds { return channel.close(promise: nil) }
+            self.begin(channel)
+        }
+    }
+
+    private static func waitingBytes(_ channel: any Channel) -> Int {
+        (try? channel.syncOptions?.getOption(ChannelOptions.bufferedWritableBytes)) ?? 0
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
-        deadline?.cancel()
-        deadline = nil
+        window?.cancel()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { window?.cancel() }
 }

@@ -28,10 +28,10 @@ extension CloudService {
         let sender = credentials.sender(from: request.network)
         let lease = signedLease ?? memory.lease(for: sender)
         defer { lease.end() }
-        let response = try await rotating(credentials, request) {
-            try await respond(to: request, path, credentials, signedBody: signedBody, lease)
+        return try await rotating(credentials, request) {
+            let response = try await respond(to: request, path, credentials, signedBody: signedBody, lease)
+            return leased(response, to: sender, path.operation, request)
         }
-        return leased(response, to: sender, path.operation, request)
     }
 
     /// Returns a response that counts as memory of its sender until it is sent: a client that reads slowly, or does not read, holds it.

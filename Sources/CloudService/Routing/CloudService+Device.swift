@@ -74,8 +74,8 @@ extension CloudService {
 
     /// - Returns: Nil for a listener on this machine, which may be a gateway, to a public database that was ever written to.
     /// - Throws: `WireError` with `.throttled` if the network has as many streams as it may.
-    private func anonymousPlace(_ request: ServiceRequest, _ call: Call) async throws -> StreamCounts.Place? {
-        if StreamCounts.isOfThisMachine(request.network) {
+    private func anonymousPlace(_ request: ServiceRequest, _ call: Call) async throws -> NetworkCounts.Place? {
+        if NetworkCounts.isOfThisMachine(request.network) {
             var call = call
             call.partition.scope = .public
             call.partition.owner = Partition.publicOwner

@@ -3,6 +3,7 @@
 
 import AsyncHTTPClient
 import CloudEngine
+import CloudService
 import CloudWire
 import Foundation
 import HummingbirdCore
@@ -232,7 +233,8 @@ import Testing
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
         let guarded = GuardedChannel(
-            idleSeconds: 60, writeSeconds: 0, judge: judge, counts: ConnectionCounts(atMost: 0) { _ in false }, responder: { _, _, _ in })
+            idleSeconds: 60, pace: BodyPace(Limits()), judge: judge, counts: NetworkCounts(atMost: 0), isUncounted: { _ in false },
+            responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 // Dropped once the channel is active, as one is that comes after the last that was taken.
@@ -246,11 +248,15 @@ import Testing
         try await server.close()
     }
 
+    @Test(arguments: [("127.0.0.1", true), ("127.8.0.1", true), ("::1", true), ("192.0.2.7", false), ("2001:db8::1", false)])
+    func loopbackAddressesAreOfThisMachine(_ text: String, _ isLoopback: Bool) { #expect(NetworkAddress(text)?.isLoopback == isLoopback) }
+
     @Test func aConnectionBeyondTheLimitOfItsNetworkIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
-        let counts = ConnectionCounts(atMost: 1) { _ in false }
-        let guarded = GuardedChannel(idleSeconds: 60, writeSeconds: 0, judge: judge, counts: counts, responder: { _, _, _ in })
+        let counts = NetworkCounts(atMost: 1)
+        let guarded = GuardedChannel(
+            idleSeconds: 60, pace: BodyPace(Limits()), judge: judge, counts: counts, isUncounted: { _ in false }, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
                 guarded.setup(channel: channel, logger: logger).map { connection in
@@ -260,13 +266,13 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(server.localAddress?.port)
         var first: RawConnection? = try RawConnection(port: port)
-        while counts.networkCount == 0 { await Task.yield() }
+        while counts.count == 0 { await Task.yield() }
         #expect(try await RawConnection(port: port).readToEnd() == "", "a second connection")
         first?.reset()
         first = nil
-        while counts.networkCount > 0 { await Task.yield() }
+        while counts.count > 0 { await Task.yield() }
         let third = try RawConnection(port: port)
-        while counts.networkCount == 0 { await Task.yield() }
+        while counts.count == 0 { await Task.yield() }
         withExtendedLifetime(third) {}
         try await server.close()
     }
