@@ -151,7 +151,7 @@ import Testing
 
         @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
         func aCommandThatReadsChangesNothingInAnEmptyDatabase() async throws {
-            let place = try ServerPlace(.postgres)
+            let place = try ServerPlace(.postgres, hasTables: false)
             let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
             let list = await CommandRun(["user", "list"] + place.arguments)
             #expect(list.status == 1)

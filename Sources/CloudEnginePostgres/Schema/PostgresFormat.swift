@@ -10,7 +10,7 @@ import Foundation
 ///
 /// Every statement is additive, may be repeated, and is a transaction of its own: processes that start at the same time make the same
 /// tables, and a process of the version before continues to run.
-enum PostgresFormat {
+package enum PostgresFormat {
     /// Only grows. 2: several authentication keys, and requests of all processes. A process of the version before knows the first key only, so it must not start.
     /// 3: wrong passwords of all processes. A process of the version before counts its own.
     /// 4: numbers in the names of objects. A process of the version before looks for the objects of moved partitions under other names.
@@ -23,7 +23,7 @@ enum PostgresFormat {
         "CREATE TABLE IF NOT EXISTS counters (name text COLLATE \"C\" NOT NULL PRIMARY KEY, value bigint NOT NULL)",
     ]
 
-    static let tables =
+    package static let tables =
         serverTables + PartitionRows.tables + ZoneRows.tables + RecordRows.tables + IndexRows.tables + SchemaRows.tables
         + SubscriptionRows.tables + AssetRows.tables + ObjectPartRows.tables + AnswerRows.tables + AccessRows.tables + SharingRows.tables
         + AccountRows.tables

@@ -57,8 +57,11 @@ package final class ServerPlace: Sendable {
 
     /// - Parameters:
     ///   - folder: Of the data, or of the files of assets.
-    ///   - database: An existing database; nil makes an empty one, which goes with the place.
-    package init(_ kind: ServerKind = .ofThisRun, folder: TemporaryFolder = TemporaryFolder(), database: String? = nil) throws {
+    ///   - database: An existing database; nil makes one, which goes with the place.
+    ///   - hasTables: Whether a new database has the tables of a server, which saves a test the time to make them.
+    package init(
+        _ kind: ServerKind = .ofThisRun, folder: TemporaryFolder = TemporaryFolder(), database: String? = nil, hasTables: Bool = true
+    ) throws {
         self.kind = kind
         self.folder = folder
         ownsDatabase = kind != .sqlite && database == nil
@@ -67,14 +70,14 @@ package final class ServerPlace: Sendable {
         #if TARN_POSTGRES
             case .postgres:
                 guard let server = TemporaryPostgres.shared else { throw StorageFailure(.unavailable, TemporaryPostgres.absence) }
-                self.database = try database ?? server.makeDatabase()
+                self.database = try database ?? server.makeDatabase(with: hasTables ? PostgresFormat.tables : [])
         #endif
         }
     }
 
     deinit {
         #if TARN_POSTGRES
-            if ownsDatabase, let database { try? TemporaryPostgres.shared?.dropDatabase(database) }
+            if ownsDatabase, let database { TemporaryPostgres.shared?.dropDatabase(database) }
         #endif
     }
 

@@ -112,7 +112,7 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
         init(bucket: MemoryBucket? = nil) throws {
             self.bucket = bucket
             guard let server = TemporaryPostgres.shared else { throw StorageFailure(.unavailable, TemporaryPostgres.absence) }
-            address = try server.makeDatabase()
+            address = try server.makeDatabase(with: PostgresFormat.tables)
             try restart()
         }
 
