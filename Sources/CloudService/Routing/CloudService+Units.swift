@@ -15,12 +15,11 @@ extension CloudService {
 
     /// Writes to the partition of a call, for its sender.
     ///
-    /// - Parameter parts: Requests that are executed together. Eight of them have as much time as one that comes alone.
+    /// - Parameter parts: Requests that are executed together.
     func write<Value: Sendable>(
         _ call: Call, parts: Int = 1, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
-        let share = 1 + min(max(1, parts), engine.limits.requestsPerSaveGroup) / 8
-        let terms = WorkTerms(requester: call.requester, milliseconds: engine.limits.writeMilliseconds * share)
+        let terms = WorkTerms(requester: call.requester, milliseconds: engine.limits.writeMilliseconds(ofParts: parts))
         return try await storage.write(call.partition, terms, body)
     }
 
@@ -120,5 +119,20 @@ extension CloudService {
             try? await write(round.call) { try engine.retire(fired.retired, in: $0, partition) }
         }
         return notifications
+    }
+}
+
+extension Limits {
+    /// Requests of a group for which its time grows by that of one request.
+    private static let partsPerBudget = 8
+    /// Times of one request that a group has at most, since all other saves wait for it. A group of 128 requests with 200 records takes 1 to
+    /// 3 s in release, of 10 s by default.
+    private static let budgetsPerUnitMax = 2
+
+    /// Milliseconds of processor time of one unit of work.
+    ///
+    /// - Parameter parts: Requests that the unit executes.
+    func writeMilliseconds(ofParts parts: Int) -> Int {
+        writeMilliseconds * min(1 + max(1, parts) / Self.partsPerBudget, Self.budgetsPerUnitMax)
     }
 }
