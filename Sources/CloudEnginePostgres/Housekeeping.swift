@@ -6,7 +6,7 @@ import CloudService
 import CloudStorageSupport
 import Foundation
 
-/// Housekeeping, one short transaction for each partition that is due. Several processes may do it at the same time.
+/// Housekeeping in short transactions of one partition that is due. Several processes may do it at the same time.
 extension PostgresServerStore {
     /// How long answers, uploads and files that nothing refers to are kept, in milliseconds.
     static let unusedMilliseconds: Int64 = 24 * 60 * 60 * 1000
@@ -38,12 +38,30 @@ extension PostgresServerStore {
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {
-        let swept = try await write(partition, .maintenance) { writer -> Swept in
-            guard let unit = writer as? PostgresUnit else { return Swept() }
-            return try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
+        var isComplete = false
+        while !isComplete {
+            let swept = try await write(partition, .maintenance) { writer -> Swept in
+                guard let unit = writer as? PostgresUnit else { return Swept() }
+                return try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
+            }
+            for upload in swept.uploads { assetFolder.removePartial(upload: upload) }
+            try await removeFiles(swept.files, in: partition)
+            isComplete = swept.isComplete
         }
-        for upload in swept.uploads { assetFolder.removePartial(upload: upload) }
-        try await removeFiles(swept.files, in: partition)
+    }
+
+    /// Removes the rows of a table outside of partitions that are before a time, ``Engine/rowsPerUnit`` in a transaction.
+    func remove(from table: String, key: String, where column: String, before time: Int64) async throws {
+        var count = Engine.rowsPerUnit
+        while count == Engine.rowsPerUnit {
+            count = try await writing { connection in
+                try connection.query(
+                    """
+                    DELETE FROM \(table) WHERE \(key) IN (SELECT \(key) FROM \(table) WHERE \(column) < $1 LIMIT $2) RETURNING 1
+                    """, [time, Engine.rowsPerUnit]
+                ).rows.count
+            }
+        }
     }
 
     /// Removes files that have no row. The unit locks the partition, so that an upload of the same file comes before or after it; the rows
@@ -84,42 +102,74 @@ extension PostgresServerStore {
     }
 }
 
-/// What a sweep of a partition left without a row.
+/// The outcome of one unit of a sweep.
 private struct Swept {
     /// Checksums of files that nothing refers to any more.
     var files: [String] = []
     /// Abandoned uploads.
     var uploads: [String] = []
+    /// Whether no table has further rows to remove.
+    var isComplete = true
 }
 
 extension PostgresUnit {
-    /// Removes expired rows of the partition.
+    /// Removes expired rows of the partition, ``Engine/rowsPerUnit`` of each table.
     ///
     /// - Parameters:
     ///   - unused: Answers, uploads, requests and files from before are removed.
     ///   - deleted: Tombstones from before are removed.
     fileprivate func sweep(now: Int64, unused: Int64, deleted: Int64, term: HistoryTerm?) throws -> Swept {
-        let answers = try written(
-            "DELETE FROM answers WHERE part = $1 AND at < $2 RETURNING octet_length(key) + octet_length(body)", [part, unused],
-            changing: .answers)
+        var swept = Swept()
+        func remove(
+            _ table: String, _ key: String, where condition: String, _ time: Int64, returning columns: String = "1",
+            _ changed: PostgresTable
+        ) throws -> [PostgresRow] {
+            let removed = try written(
+                """
+                DELETE FROM \(table) WHERE part = $1 AND (\(key)) IN (
+                    SELECT \(key) FROM \(table) t WHERE part = $1 AND \(condition) LIMIT $3) RETURNING \(columns)
+                """, [part, time, Engine.rowsPerUnit], changing: changed)
+            if removed.count == Engine.rowsPerUnit { swept.isComplete = false }
+            return removed
+        }
+        let answers = try remove(
+            "answers", "key", where: "at < $2", unused, returning: "octet_length(key) + octet_length(body)", .answers)
         let freed = answers.reduce(0 as Int64) { $0 + ($1[0] as Int64) }
         if freed > 0 { change { $0.answerBytes -= freed } }
-        let uploads = try written(
-            "DELETE FROM uploads WHERE part = $1 AND created < $2 RETURNING id", [part, unused], changing: .uploads)
-        try run("DELETE FROM staged_requests WHERE part = $1 AND at < $2", [part, unused], changing: .staged)
-        try run("DELETE FROM change_log WHERE part = $1 AND at < $2", [part, deleted], changing: .changeLog)
+        swept.uploads = try remove("uploads", "id", where: "created < $2", unused, returning: "id", .uploads).map { $0[0] }
+        _ = try remove("staged_requests", "user_name, device, save, number", where: "at < $2", unused, .staged)
+        _ = try remove("change_log", "last", where: "at < $2", deleted, .changeLog)
         if let term {
-            try run("DELETE FROM record_versions WHERE part = $1 AND replaced < $2", [part, now - term.milliseconds], changing: .history)
-            try run("DELETE FROM kept_assets WHERE part = $1 AND until < $2", [part, now], changing: .history)
+            _ = try remove("record_versions", "zone, name, change", where: "replaced < $2", now - term.milliseconds, .history)
+            _ = try remove("kept_assets", "checksum", where: "until < $2", now, .history)
         }
-        let files = try written(
-            """
-            DELETE FROM assets a WHERE part = $1 AND since < $2
-            AND NOT EXISTS (SELECT 1 FROM asset_links l WHERE l.part = a.part AND l.checksum = a.checksum)
-            AND NOT EXISTS (SELECT 1 FROM kept_assets k WHERE k.part = a.part AND k.checksum = a.checksum) RETURNING checksum
-            """, [part, unused], changing: .assets)
-        try forgetDeletions(before: deleted)
-        // Due again in a day while anything is left that expires.
+        swept.files = try remove(
+            "assets", "checksum",
+            where: """
+                since < $2 AND NOT EXISTS (SELECT 1 FROM asset_links l WHERE l.part = t.part AND l.checksum = t.checksum)
+                AND NOT EXISTS (SELECT 1 FROM kept_assets k WHERE k.part = t.part AND k.checksum = t.checksum)
+                """, unused, returning: "checksum", .assets
+        ).map { $0[0] }
+        // Deletions that are forgotten raise the floors below which tokens expire.
+        var floors: [Int64: Int64] = [:]
+        for row in try remove("records", "zone, name", where: "deleted AND at < $2", deleted, returning: "zone, change", .records) {
+            let (zone, change): (Int64, Int64) = (row[0], row[1])
+            floors[zone] = max(floors[zone] ?? 0, change)
+        }
+        for (zone, floor) in floors {
+            try run(
+                "UPDATE zones SET floor = greatest(floor, $3) WHERE part = $1 AND zone = $2", [part, zone, floor], changing: .zones)
+        }
+        let zones = try remove("zones", "zone", where: "deleted AND at < $2", deleted, returning: "change", .zones)
+        if let floor = zones.map({ $0[0] as Int64 }).max() {
+            try run("UPDATE partitions SET floor = greatest(floor, $2) WHERE part = $1", [part, floor], changing: .partitions)
+        }
+        if swept.isComplete { try setDue(now: now) }
+        return swept
+    }
+
+    /// Makes the partition due again in a day while it has anything that expires.
+    private func setDue(now: Int64) throws {
         let isLeft: Bool =
             try rows(
                 """
@@ -134,23 +184,5 @@ extension PostgresUnit {
         try run(
             "UPDATE partitions SET due = $2 WHERE part = $1",
             [part, isLeft ? now + PostgresServerStore.unusedMilliseconds : Int64?.none], changing: .partitions)
-        return Swept(files: files.map { $0[0] }, uploads: uploads.map { $0[0] })
-    }
-
-    /// Removes old deletions and raises the floors below which tokens expire.
-    private func forgetDeletions(before time: Int64) throws {
-        try run(
-            """
-            UPDATE zones SET floor = greatest(zones.floor, gone.change) FROM (
-                SELECT zone, max(change) AS change FROM records WHERE part = $1 AND deleted AND at < $2 GROUP BY zone
-            ) AS gone WHERE zones.part = $1 AND zones.zone = gone.zone
-            """, [part, time], changing: .zones)
-        try run("DELETE FROM records WHERE part = $1 AND deleted AND at < $2", [part, time], changing: .records)
-        try run(
-            """
-            UPDATE partitions SET floor = greatest(floor, coalesce(
-                (SELECT max(change) FROM zones WHERE part = $1 AND deleted AND at < $2), 0)) WHERE part = $1
-            """, [part, time], changing: .partitions)
-        try run("DELETE FROM zones WHERE part = $1 AND deleted AND at < $2", [part, time], changing: .zones)
     }
 }

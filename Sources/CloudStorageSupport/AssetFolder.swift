@@ -67,10 +67,15 @@ package struct AssetFolder: Sendable {
     /// Files that were arriving whole when the folder's only server ended.
     package func removeLeftovers() { removeIncoming { name, _ in !name.hasPrefix(Self.partialPrefix) } }
 
-    /// Abandoned parts of uploads.
-    package func removePartials(except uploads: [String]) {
+    /// Names of the files with parts of uploads.
+    package func partials() -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: incoming)) ?? []).filter { $0.hasPrefix(Self.partialPrefix) }
+    }
+
+    /// Removes those of the parts that belong to no upload of a list.
+    package func remove(partials: [String], except uploads: [String]) {
         let kept = Set(uploads.map { Self.partialName(upload: $0) })
-        removeIncoming { name, _ in name.hasPrefix(Self.partialPrefix) && !kept.contains(name) }
+        for name in partials where !kept.contains(name) { unlink("\(incoming)/\(name)") }
     }
 
     /// The part of an abandoned upload.

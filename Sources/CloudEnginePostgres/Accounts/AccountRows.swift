@@ -254,15 +254,13 @@ extension PostgresServerStore: AccountStorage {
     }
 
     package func removeAuditEvents(before time: Int64) async throws {
-        try await writing { try $0.send("DELETE FROM audit WHERE time < $1", [time]) }
+        try await remove(from: "audit", key: "number", where: "time", before: time)
     }
 
     func removeExpiredCredentials(now: Int64) async throws {
         let sessionStart = now - Int64(Limits().webSessionSeconds) * 1000
-        try await writing { connection in
-            try connection.send("DELETE FROM used_marks WHERE until < $1", [now])
-            try connection.send("DELETE FROM web_sessions WHERE started < $1", [sessionStart])
-        }
+        try await remove(from: "used_marks", key: "mark", where: "until", before: now)
+        try await remove(from: "web_sessions", key: "id_hash", where: "started", before: sessionStart)
     }
 }
 

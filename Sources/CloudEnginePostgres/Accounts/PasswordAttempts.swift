@@ -35,8 +35,6 @@ enum AttemptRows {
     fileprivate static let storeNetwork = """
         INSERT INTO password_networks (key, at) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET at = excluded.at
         """
-    fileprivate static let forgetAttempts = "DELETE FROM password_attempts WHERE last < $1"
-    fileprivate static let forgetNetworks = "DELETE FROM password_networks WHERE at < $1"
     /// How long an owner's network is remembered, in milliseconds: 30 days.
     fileprivate static let networkMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1000
 }
@@ -85,9 +83,7 @@ extension PostgresServerStore: AttemptStorage {
 
     /// Removes counts that delay no attempt any more, and networks that owners left.
     func removeOldAttempts(now: Int64) async throws {
-        try await writing { connection in
-            try connection.send(AttemptRows.forgetAttempts, [now - AttemptCount.memory])
-            try connection.send(AttemptRows.forgetNetworks, [now - AttemptRows.networkMilliseconds])
-        }
+        try await remove(from: "password_attempts", key: "key", where: "last", before: now - AttemptCount.memory)
+        try await remove(from: "password_networks", key: "key", where: "at", before: now - AttemptRows.networkMilliseconds)
     }
 }

@@ -82,12 +82,6 @@ extension SQLiteServerStore: AdministrationStorage {
         try await reading { try Self.account(named: name, $0) }
     }
 
-    static func removeExpiredCredentials(_ db: Database, now: Int64, sessionSeconds: Int) throws {
-        try db.execute(sql: "DELETE FROM used_marks WHERE until < ?", arguments: [now])
-        try db.execute(
-            sql: "DELETE FROM web_sessions WHERE started < ?", arguments: [now - Int64(sessionSeconds) * 1000])
-    }
-
     static func requiredAccount(named name: String, _ db: Database) throws -> Int64 {
         guard let account = try account(named: name, db) else {
             throw StorageFailure.unknownUser

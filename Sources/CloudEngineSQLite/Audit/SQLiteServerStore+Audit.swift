@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngine
 package import CloudService
 import GRDB
 
@@ -41,6 +42,11 @@ extension SQLiteServerStore: AuditStorage {
     }
 
     package func removeAuditEvents(before time: Int64) async throws {
-        try await writing { try $0.execute(sql: "DELETE FROM audit WHERE time < ?", arguments: [time]) }
+        try await repeating { db in
+            try db.run(
+                "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE time < ? ORDER BY time LIMIT ?)",
+                [time, Engine.rowsPerUnit])
+            return db.changesCount
+        }
     }
 }

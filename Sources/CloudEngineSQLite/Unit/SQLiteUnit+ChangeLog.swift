@@ -123,17 +123,35 @@ extension SQLiteUnit {
 
 extension SQLiteServerStore {
     /// Removes the rows before a time, in the partitions that may have one.
-    static func removeExpiredChangeLog(_ db: Database, before time: Int64) throws {
-        let days = try db.rows("SELECT day, part FROM change_log_days WHERE day <= ?", [time / SQLiteUnit.dayMilliseconds])
+    func removeExpiredChangeLog(before time: Int64) async throws {
+        var next: (day: Int64, part: Int64)? = (day: Int64.min, part: Int64.min)
+        while let place = next { next = try await writing { try Self.removeExpiredChangeLog(before: time, from: place, $0) } }
+    }
+
+    /// Removes as many rows as one unit of work may.
+    ///
+    /// - Returns: The day and the partition at which the next unit continues, nil if it has none.
+    private static func removeExpiredChangeLog(
+        before time: Int64, from first: (day: Int64, part: Int64), _ db: Database
+    ) throws -> (day: Int64, part: Int64)? {
+        let days = try db.rows(
+            "SELECT day, part FROM change_log_days WHERE (day, part) >= (?, ?) AND day <= ? ORDER BY day, part LIMIT ?",
+            [first.day, first.part, time / SQLiteUnit.dayMilliseconds, Engine.rowsPerUnit])
+        var count = 0
         for row in days {
             let (day, part): (Int64, Int64) = (row[0], row[1])
             // The rows of a partition are in the order of their times, unless the clock was set.
             while let first = try db.row("SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1", [part]), first[1] < time {
+                guard count < Engine.rowsPerUnit else { return (day, part) }
                 try db.run("DELETE FROM change_log WHERE part = ? AND last = ?", [part, first[0] as Int64])
+                count += 1
             }
             guard (day + 1) * SQLiteUnit.dayMilliseconds <= time else { continue }
             try db.run("DELETE FROM change_log_days WHERE part = ? AND day = ?", [part, day])
         }
+        guard days.count == Engine.rowsPerUnit, let last = days.last else { return nil }
+        let (day, part): (Int64, Int64) = (last[0], last[1])
+        return (day, part + 1)
     }
 
     /// Replaces a user record name in the log of other databases, and removes the names of the devices.

@@ -111,10 +111,4 @@ extension SQLiteServerStore {
             try HistoryTerm.set(HistoryTerm(milliseconds: milliseconds, since: known?.since ?? now), db)
         }
     }
-
-    static func removeExpiredHistory(_ db: Database, now: Int64) throws {
-        guard let term = try HistoryTerm(db) else { return }
-        try db.execute(sql: "DELETE FROM record_versions WHERE replaced < ?", arguments: [now - term.milliseconds])
-        try db.execute(sql: "DELETE FROM kept_assets WHERE until < ?", arguments: [now])
-    }
 }

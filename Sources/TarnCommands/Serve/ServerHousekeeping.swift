@@ -107,9 +107,10 @@ struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             do {
                 try await service.deliverPendingNews()
+                // Before the zones themselves expire.
+                try await service.emptyDeletedZones()
                 try await store.removeExpired(now: now())
                 try await store.removeAuditEvents(before: now() - auditMilliseconds)
-                try await service.emptyDeletedZones()
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
                 logger.error("could not remove what expired", metadata: ["cause": "\(cause)"])

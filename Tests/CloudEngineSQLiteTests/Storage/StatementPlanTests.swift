@@ -69,10 +69,7 @@ import Testing
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
             PlanException("", "SCAN meta", because: "A move copies the values of the server, of which there are some tens."),
             PlanException("", "SCAN n", because: "The outbox of news for other partitions is read from its start."),
-            PlanException("DELETE FROM uploads WHERE created < ?", because: "Cleanup; uploads are removed after a day."),
-            PlanException("DELETE FROM web_sessions WHERE started < ?", because: "Cleanup of sessions."),
             PlanException("DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2…", because: "A device has 100 sessions at most."),
-            PlanException("DELETE FROM assets WHERE since < ?…", because: "Cleanup: any old asset may have lost its last link."),
             PlanException(
                 "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
             PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
@@ -100,7 +97,6 @@ import Testing
             PlanException("SELECT name, body FROM record_versions…", because: "A zone is restored, with all rows."),
             PlanException(
                 "UPDATE partitions SET epoch = epoch + 1…", because: "A backup was restored, or the development environment reset."),
-            PlanException("DELETE FROM kept_assets WHERE until < ?", because: "Cleanup of the history that an operator asked for."),
             PlanException("SELECT part, checksum, EXISTS (…", because: "A backup is checked."),
             PlanException("SELECT name, given_name, family_name…", because: "An operator lists all accounts."),
             PlanException("SELECT a.name, d.label FROM…", because: "An operator lists all devices."),

@@ -63,7 +63,7 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
 }
 
 protocol StorageUnderTest: Sendable {
-    var storage: any EngineStorage & AccountStorage & AssetStorage & AdministrationStorage { get throws }
+    var storage: any ServerStorage { get throws }
     /// Closes the storage and opens it again on the same data.
     func restart() throws
     func end() throws
@@ -81,7 +81,7 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
         try restart()
     }
 
-    var storage: any EngineStorage & AccountStorage & AssetStorage & AdministrationStorage {
+    var storage: any ServerStorage {
         get throws {
             guard let store else { throw StorageFailure(.unavailable, "the storage is closed") }
             return store
@@ -116,7 +116,7 @@ private final class SQLiteUnderTest: StorageUnderTest, @unchecked Sendable {
             try restart()
         }
 
-        var storage: any EngineStorage & AccountStorage & AssetStorage & AdministrationStorage {
+        var storage: any ServerStorage {
             get throws {
                 guard let store else { throw StorageFailure(.unavailable, "the storage is closed") }
                 return store

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+import Testing
+
+/// Housekeeping divides the removal of any number of rows into units of work, and others have their turns between them.
+@Suite struct ExpiryUnitTests {
+    private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
+    private static let day: Int64 = 24 * 60 * 60 * 1000
+    private static let start: Int64 = 1000
+    /// Rows of each kind, more than one unit removes.
+    private static let count = Engine.rowsPerUnit + 1
+    /// Change numbers: those of the deleted records begin at 2.
+    private static let lastDeletion = Int64(count) + 1
+    private static let lastChange = lastDeletion + 2
+
+    private static func fill(_ unit: any PartitionWriter) throws {
+        _ = try unit.raiseCounter(by: Int(lastChange))
+        try unit.save(StoredZone(key: 1, name: "Garden", change: lastDeletion + 1), at: start)
+        try unit.save(StoredZone(key: lastChange, name: "Gone", change: lastChange, isDeleted: true), at: start)
+        let deletions = (2...lastDeletion).map { change in
+            StoredRecord(record: Record(recordName: "r\(change)", recordType: "Plant", isDeleted: true), change: change)
+        }
+        let plant = Record(recordName: "alive", recordType: "Plant")
+        try unit.save(deletions + [StoredRecord(record: plant, change: lastDeletion + 1)], in: 1, at: start)
+        try unit.save((0..<count).map { StoredUpload(id: "u\($0)", recordName: "r", fieldName: "f", created: start) })
+        for number in 0..<count {
+            try unit.remember(StoredAnswer(fingerprint: 1, body: [1]), forKey: "\(number)", at: start)
+            let change = ChangeLogEntry.Change(number: Int64(number) + 1, previous: nil, kind: .created)
+            let entry = ChangeLogEntry(time: start, author: "", deviceID: "", requestUUID: "", changes: [change])
+            try unit.append(entry, bytesMax: 1_000_000_000)
+        }
+    }
+
+    @Test(arguments: StorageKind.installed)
+    func expiredRowsAreRemovedInSeveralUnits(_ kind: StorageKind) async throws {
+        let test = try kind.make()
+        let storage = try test.storage
+        try await storage.write(Self.mia) { try Self.fill($0) }
+        let commits = storage.commits
+        try await storage.removeExpired(now: Self.start + Self.day / 2)
+        let idleCommits = storage.commits - commits
+        let (last, upload) = try await storage.read(Self.mia) { view in
+            (try view.changeLog(at: 1)?.changes.first?.number, try view.upload(id: "u0")?.id)
+        }
+        #expect(last == 1)
+        #expect(upload == "u0")
+        try await storage.removeExpired(now: Self.start + 91 * Self.day)
+        #expect(storage.commits - commits - idleCommits >= idleCommits + 2)
+        try await storage.read(Self.mia) { view in
+            #expect(try view.state().answerBytes == 0)
+            #expect(try view.state().floor == Self.lastChange)
+            #expect(try view.changeLog(at: 1) == nil)
+            for number in [0, Self.count - 1] {
+                #expect(try view.answer(toKey: "\(number)") == nil)
+                #expect(try view.upload(id: "u\(number)") == nil)
+            }
+            let records = try view.records(ChangeSlice(after: 0), in: 1, includingDeleted: true, limit: 10, bytesMax: .max)
+            #expect(records.map(\.record.recordName) == ["alive"])
+            #expect(try view.zone(named: "Garden")?.floor == Self.lastDeletion)
+            #expect(try view.zone(named: "Gone") == nil)
+        }
+        try test.end()
+    }
+}
