@@ -125,6 +125,30 @@ import Testing
         #expect(await page.send(.private, .listZones).status == 200)
     }
 
+    /// A response for which the server has no memory, and one about a missing zone.
+    @Test func aRequestThatIsRefusedLateBringsTheNextToken() async throws {
+        var limits = Limits()
+        limits.requestMemoryBytes = 100_000
+        let page = try await Page(limits: limits)
+        try await page.makeZone()
+        let names = (0..<4).map { "p\($0)" }
+        for name in names {
+            var plant = Page.plant(name)
+            plant.fields["text"] = Field(.string(String(repeating: "x", count: 40_000)))
+            try await page.modify([RecordOperation(.create, plant)])
+        }
+        let missing = ZoneID(zoneName: "Missing")
+        for (zone, status) in [(page.zone, 503), (missing, 404)] {
+            let before = page.token
+            let request = LookupRecordsRequest(recordNames: names, zoneID: zone)
+            let refused = await page.send(.private, .lookupRecords, request.encoded())
+            #expect(refused.status == status)
+            #expect(refused.header(HeaderNames.webAuthToken) != nil)
+            #expect(page.token != before)
+            #expect(await page.send(.private, .listZones).status == 200, "the next token is valid")
+        }
+    }
+
     @Test func aTokenOfAnotherServerIsRejected() async throws {
         let (page, other) = (try await Page(), try await Page())
         page.token = "1__2__" + String((other.token ?? "").dropFirst(6).reversed())
