@@ -18,6 +18,24 @@ struct ConsolePages {
 
     let console: Console
 
+    /// The pages of a session, by the first component of their paths below `/console`.
+    enum Route: String, CaseIterable {
+        /// The only one without a component.
+        case overview = ""
+        case users, devices, status, settings, backups, audit, log
+        case devicesFile = "devices.json"
+        case logFile = "log.json"
+        case secondFactor = "second-factor"
+        case container = "c"
+        case signOut = "signout"
+
+        /// - Parameter path: A component that could not be decoded is empty.
+        init?(path: [String]) {
+            guard path.first?.isEmpty != true else { return nil }
+            self.init(rawValue: path.first ?? Route.overview.rawValue)
+        }
+    }
+
     /// A signed-in operator and where the page is.
     struct Visit: Sendable {
         var account: Int64
@@ -97,23 +115,23 @@ struct ConsolePages {
         if let page = try await ConfirmationPage(pages: self, visit: visit).respond() { return page }
         // Before the act: without a stored event it does not happen.
         if visit.isPost || visit.isLook { try await audit(visit) }
-        switch visit.path.first {
-        case nil: return try await OverviewPage(pages: self, visit: visit).respond()
-        case "signout": return try await signOut(visit)
-        case "users": return try await UserPages(pages: self, visit: visit).respond()
-        case "devices": return try await DevicePages(pages: self, visit: visit).all()
-        case "devices.json": return try await DevicePages(pages: self, visit: visit).allJSON()
-        case "status": return try await StatusPages(pages: self, visit: visit).status()
-        case "settings": return StatusPages(pages: self, visit: visit).settings()
-        case "backups": return try await BackupPage(pages: self, visit: visit).respond()
-        case "second-factor": return try await SecondFactorPage(pages: self, visit: visit).respond()
-        case "audit": return try await auditLog(visit)
-        case "log":
+        switch Route(path: visit.path) {
+        case .overview: return try await OverviewPage(pages: self, visit: visit).respond()
+        case .signOut: return try await signOut(visit)
+        case .users: return try await UserPages(pages: self, visit: visit).respond()
+        case .devices: return try await DevicePages(pages: self, visit: visit).all()
+        case .devicesFile: return try await DevicePages(pages: self, visit: visit).allJSON()
+        case .status: return try await StatusPages(pages: self, visit: visit).status()
+        case .settings: return StatusPages(pages: self, visit: visit).settings()
+        case .backups: return try await BackupPage(pages: self, visit: visit).respond()
+        case .secondFactor: return try await SecondFactorPage(pages: self, visit: visit).respond()
+        case .audit: return try await auditLog(visit)
+        case .log:
             if visit.path.count == 2, visit.path[1] == "kept" { return try await RequestArchivePage(pages: self, visit: visit).respond() }
             return try await RequestLogPage(pages: self, visit: visit).respond()
-        case "log.json": return try await RequestLogPage(pages: self, visit: visit).json()
-        case "c": return try await ContainerPages(pages: self, visit: visit).respond()
-        default: return problem("This page does not exist.", status: 404, visit)
+        case .logFile: return try await RequestLogPage(pages: self, visit: visit).json()
+        case .container: return try await ContainerPages(pages: self, visit: visit).respond()
+        case nil: return problem("This page does not exist.", status: 404, visit)
         }
     }
 }

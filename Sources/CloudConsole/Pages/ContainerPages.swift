@@ -7,6 +7,11 @@ import CloudWire
 
 /// Pages of one container in one environment: `/console/c/{container}/{environment}/…`.
 struct ContainerPages {
+    /// The pages of a container, by the first component of their paths below the environment.
+    enum Route: String, CaseIterable {
+        case types, schema, tokens, roles, reach, records, consent, subscriptions, zones
+    }
+
     let pages: ConsolePages
     let visit: ConsolePages.Visit
     var container = ""
@@ -30,17 +35,17 @@ struct ContainerPages {
         var target = self
         target.container = visit.path[1]
         target.environment = environment
-        switch target.pathComponents[0] {
-        case "types": return try await target.types()
-        case "schema": return try await target.schema()
-        case "tokens": return try await target.tokens()
-        case "roles": return try await target.roles()
-        case "reach": return try await ReachPage(parent: target).respond()
-        case "records": return try await RecordPages(parent: target).respond()
-        case "consent": return try await ConsentPage(parent: target).respond()
-        case "subscriptions": return try await SubscriptionPages(parent: target).respond()
-        case "zones": return try await ZonePages(parent: target).respond()
-        default: return problem("This page does not exist.", status: 404)
+        switch Route(rawValue: target.pathComponents[0]) {
+        case .types: return try await target.types()
+        case .schema: return try await target.schema()
+        case .tokens: return try await target.tokens()
+        case .roles: return try await target.roles()
+        case .reach: return try await ReachPage(parent: target).respond()
+        case .records: return try await RecordPages(parent: target).respond()
+        case .consent: return try await ConsentPage(parent: target).respond()
+        case .subscriptions: return try await SubscriptionPages(parent: target).respond()
+        case .zones: return try await ZonePages(parent: target).respond()
+        case nil: return problem("This page does not exist.", status: 404)
         }
     }
 

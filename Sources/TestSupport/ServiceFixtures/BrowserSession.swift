@@ -39,6 +39,9 @@ package final class BrowserSession {
         }
     }
 
+    /// Puts a cookie into the browser that no page has set.
+    package func setCookie(_ name: String, to value: String, path: String) { cookies[Cookie(name: name, path: path)] = value }
+
     package func get(_ path: String) async -> Answer { await send("GET", path, "") }
 
     /// Sends a form, with the code of the page it is on.
