@@ -36,6 +36,15 @@ extension SQLiteServerStore {
         init(_ row: StoredRow) { (part, zone) = (row[0], row[1]) }
     }
 
+    private struct NetworkKey: Sendable {
+        var owner = Int64.min
+        var network = Int64.min
+
+        init() {}
+
+        init(_ row: StoredRow) { (owner, network) = (row[0], row[1]) }
+    }
+
     /// Removes expired rows and files: at start, and every hour.
     package func removeExpired(now: Int64) async throws {
         let (unused, deleted) = (now - Self.unusedMilliseconds, now - Self.deletedMilliseconds)
@@ -174,6 +183,16 @@ extension SQLiteServerStore {
             ).map { $0[0] as [UInt8] }
         } _: { db, key in
             try db.run("DELETE FROM web_sessions WHERE id_hash = ? AND started < ?", [key, started])
+        }
+        let left = now - Self.networkMilliseconds
+        try await remove(after: NetworkKey()) { db, last, count in
+            try db.rows(
+                """
+                SELECT owner, network FROM password_networks WHERE (owner, network) > (?, ?) AND at < ? ORDER BY owner, network LIMIT ?
+                """, [last.owner, last.network, left, count]
+            ).map { NetworkKey($0) }
+        } _: { db, key in
+            try db.run("DELETE FROM password_networks WHERE owner = ? AND network = ? AND at < ?", [key.owner, key.network, left])
         }
     }
 

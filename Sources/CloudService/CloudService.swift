@@ -70,7 +70,7 @@ package struct CloudService: Sendable {
         self.offered = snapshots == nil ? offers.subtracting([.snapshots]) : offers
         self.snapshots = offers.contains(.snapshots) ? snapshots.map { ZoneSnapshots($0, engine.limits) } : nil
         self.containerRules = containerRules
-        throttle = PasswordThrottle(shared: storage as? any AttemptStorage)
+        throttle = PasswordThrottle(shared: storage as? any AttemptStorage, networks: storage as? any NetworkStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         streams = NetworkCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))

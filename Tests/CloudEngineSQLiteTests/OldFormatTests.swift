@@ -101,7 +101,7 @@ import Testing
             try bench.store.close()
             let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
             return try queue.read { db in
-                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 23)
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 24)
                 return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
             }
         }
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// Format 18 named the owner in each row, and had an index of times; up to format 20 the table had no row IDs.
-    @Test(arguments: ["format18", "format20", "format21", "format22"])
+    @Test(arguments: ["format18", "format20", "format21", "format22", "format23"])
     func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")

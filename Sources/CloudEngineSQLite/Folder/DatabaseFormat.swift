@@ -55,6 +55,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case objectParts = 22
     /// Uploads without a complete file, and deleted zones, are found by indexes.
     case partialIndexes = 23
+    /// Networks from which owners of accounts signed in.
+    case passwordNetworks = 24
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -84,6 +86,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .appendedChangeLog: SQLiteUnit.appendedChangeLog
         case .objectParts: ObjectParts.table
         case .partialIndexes: Self.partialIndexStatements
+        case .passwordNetworks: SQLiteServerStore.networkTable
         }
     }
 

@@ -39,7 +39,8 @@ extension CloudService {
         let attempt: PasswordThrottle.Attempt
         do {
             attempt = try await throttle.begin(
-                known.map(Self.throttleKey) ?? (isName ? name.lowercased() : ""), from: network, now: now, allowed: allowed)
+                known.map(Self.throttleKey) ?? (isName ? PasswordThrottle.key(ofName: name) : ""), from: network, now: now, allowed: allowed
+            )
         } catch let error as WireError {
             try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
@@ -70,7 +71,7 @@ extension CloudService {
         return (account, subject)
     }
 
-    static func throttleKey(ofAccount account: Int64) -> String { "#\(account)" }
+    static func throttleKey(ofAccount account: Int64) -> String { PasswordThrottle.key(ofAccount: account) }
 
     func auditSubject(ofAccount account: Int64?) async throws -> String {
         guard let account, let profile = try await accounts.profile(ofAccount: account) else { return "unknown account" }

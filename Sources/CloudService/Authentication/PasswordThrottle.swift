@@ -13,7 +13,8 @@ import Synchronization
 ///
 /// A stranger cannot lock an owner out: the count of an account alone delays only networks that the owner never used.
 ///
-/// The counts are in the storage if several processes share it, and otherwise in this process.
+/// The counts are in the storage if several processes share it, and otherwise in this process. Networks of owners are in the storage: after a
+/// restart, strangers' attempts would delay owners.
 final class PasswordThrottle: Sendable {
     /// An attempt that was let through; it is over with ``end(_:isRight:now:allowed:)``.
     struct Attempt: Hashable, Sendable {
@@ -48,7 +49,7 @@ final class PasswordThrottle: Sendable {
 
     private struct Table {
         var counts: [String: AttemptCount] = [:]
-        /// Networks from which owners signed in, by account.
+        /// Networks from which owners signed in, by account, if no storage has them.
         var known: [String: Set<String>] = [:]
     }
 
@@ -59,16 +60,32 @@ final class PasswordThrottle: Sendable {
 
     private let table = Mutex(Table())
     private let shared: (any AttemptStorage)?
-
-    /// - Parameter shared: Nil for a process that has its storage alone.
-    init(shared: (any AttemptStorage)? = nil) { self.shared = shared }
+    private let networks: (any NetworkStorage)?
 
     /// - Parameters:
-    ///   - account: The account, or the normalized name if there is none.
+    ///   - shared: Nil for a process that has its storage alone.
+    ///   - networks: Used without `shared`; nil for networks in memory.
+    init(shared: (any AttemptStorage)? = nil, networks: (any NetworkStorage)? = nil) {
+        self.shared = shared
+        self.networks = networks
+    }
+
+    static func key(ofAccount account: Int64) -> String { "#\(account)" }
+    /// The key of a name without an account. A name may be any text, also that of an account's key.
+    static func key(ofName name: String) -> String { "name \(name.lowercased())" }
+
+    /// The storage of an account's networks; nil for a name without an account, and for keys of other attempts: a client could make any
+    /// number of them.
+    private func networkStorage(of account: String) -> (any NetworkStorage)? { account.hasPrefix("#") ? networks : nil }
+
+    /// - Parameters:
+    ///   - account: The key of the account, or of the name if there is none.
     ///   - allowed: Wrong passwords in a row of one account from one network.
     /// - Throws: `WireError` with `.throttled` and the time to wait; errors of a shared storage.
     func begin(_ account: String, from network: String, now: Int64, allowed: Int) async throws -> Attempt {
-        let before = try await change(account, network, now: now) { counts, isKnown in
+        let isStored =
+            try await networkStorage(of: account)?.isKnown(Self.networkKey(account, network), ofAccount: account, now: now) ?? false
+        let before = try await change(account, network, isStored: isStored, now: now) { counts, isKnown in
             try Self.begin(Self.keys(account, network, isKnown: isKnown), in: &counts, now: now, allowed: allowed)
         }
         return Attempt(before: before, account: account, network: network)
@@ -94,7 +111,11 @@ final class PasswordThrottle: Sendable {
     func end(_ attempt: Attempt, isRight: Bool, now: Int64, allowed: Int) async throws {
         guard isRight else { return }
         try await takeBack(attempt, forgetsAccount: true, now: now, allowed: allowed)
-        if let shared { return try await shared.storeNetwork(Self.networkKey(attempt.account, attempt.network), now: now) }
+        let networkKey = Self.networkKey(attempt.account, attempt.network)
+        if let shared { return try await shared.storeNetwork(networkKey, now: now) }
+        if let networks = networkStorage(of: attempt.account) {
+            return try await networks.storeNetwork(networkKey, ofAccount: attempt.account, now: now)
+        }
         table.withLock { table in
             if table.known.count >= Self.knownMax { table.known = [:] }
             var networks = table.known[attempt.account] ?? []
@@ -124,8 +145,9 @@ final class PasswordThrottle: Sendable {
         }
     }
 
+    /// - Parameter isStored: Whether the storage of a process that counts by itself knows the network.
     private func change<Value: Sendable>(
-        _ account: String, _ network: String, now: Int64,
+        _ account: String, _ network: String, isStored: Bool = false, now: Int64,
         _ body: @escaping @Sendable (inout [String: AttemptCount], _ isKnown: Bool) throws -> Value
     ) async throws -> Value {
         if let shared {
@@ -134,11 +156,11 @@ final class PasswordThrottle: Sendable {
         }
         return try table.withLock { table in
             if table.counts.count >= Self.countsMax { table.counts = table.counts.filter { $0.value.until > now } }
-            return try body(&table.counts, table.known[account]?.contains(network) == true)
+            return try body(&table.counts, isStored || table.known[account]?.contains(network) == true)
         }
     }
 
-    private static func networkKey(_ account: String, _ network: String) -> String {
+    static func networkKey(_ account: String, _ network: String) -> String {
         "known \(account.utf8.count) \(account)\(network)"
     }
 

@@ -109,7 +109,7 @@ package enum MovedTables {
         "staged_requests":
             "requests of saves that have not arrived whole: SQLite's server has them in files, and their clients send them again",
         "password_attempts": "wrong passwords of the last 15 minutes: SQLite's server has them in memory",
-        "password_networks": "networks from which owners signed in: learned again with the next sign-in",
+        "password_networks": "networks from which owners signed in, as hashes that differ: learned again with the next sign-in",
     ]
 
     /// Words that PostgreSQL reserves.

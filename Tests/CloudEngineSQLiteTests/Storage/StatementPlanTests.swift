@@ -46,6 +46,7 @@ import Testing
             "INSERT INTO asset_links (part, zone, checksum, fields) \(numbers(5000)) SELECT i % 50 + 1, 1, 'sum-' || i, 1 FROM n",
             "INSERT INTO subscriptions (part, id, body) \(numbers(1000)) SELECT i % 500 + 1, 'subscription-' || i, x'00' FROM n",
             "INSERT INTO web_sessions (id_hash, account, container, environment, kept, started) \(numbers(1000)) SELECT 'id-' || i, i % 500 + 1, 'app', 'production', 0, i FROM n",
+            "INSERT INTO password_networks (owner, network, at) \(numbers(1000)) SELECT i / 4, i, i FROM n",
             "INSERT INTO used_marks (mark, until) \(numbers(1000)) SELECT 'mark-' || i, i FROM n",
             "INSERT INTO client_tokens (part, zone, user, device, token) \(numbers(2000)) SELECT i % 500 + 1, 1, 'name-' || i, 'd', x'00' FROM n",
         ]
