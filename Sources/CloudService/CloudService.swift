@@ -213,7 +213,7 @@ package struct CloudService: Sendable {
         return response
     }
 
-    private static func wireError(for failure: StorageFailure) -> WireError {
+    static func wireError(for failure: StorageFailure) -> WireError {
         switch failure.code {
         case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
         case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)

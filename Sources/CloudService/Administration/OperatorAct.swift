@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+package import CloudWire
+
+/// An operator's act on accounts, schemas, credentials or zones.
+///
+/// Commands on a data folder and requests with an operator's key run the same acts:
+///
+/// ```
+/// tarn user list                 act ─────────────────────────────► OperatorDesk in the command's process
+/// tarn user list --server URL    act ── POST /console/api/operator/user.list ──► OperatorDesk of the server
+/// ```
+///
+/// Passwords, operator flags, second factors, tokens for other people's devices and new keys are not among them: a leaked key must not
+/// give access that lasts longer than the key.
+package protocol OperatorAct: FlatMessage {
+    associatedtype Response: FlatMessage
+
+    /// The name in the audit log and in requests, such as `user.add`.
+    static var name: String { get }
+    /// The subject in the audit log.
+    var subject: String { get }
+    /// The account that the act is about, for errors.
+    var user: String? { get }
+
+    /// - Throws: `WireError` for an invalid act, with a reason that is a sentence; `StorageFailure`, `SchemaRefused`, `UnknownContainer`.
+    func perform(at desk: OperatorDesk) async throws -> Response
+}
+
+extension OperatorAct {
+    package var user: String? { nil }
+}
+
+/// The acts that a server performs for requests.
+package enum OperatorActs {
+    package static let all: [any OperatorAct.Type] = [
+        ListUsers.self, AddUser.self, RemoveUser.self, ListAccesses.self, RevokeDevice.self, EndSessions.self, SetQuota.self,
+        ExportSchema.self, ValidateSchema.self, ImportSchema.self, CompareSchemas.self, DeploySchema.self,
+        ListCredentials.self, AddToken.self, RemoveToken.self, ListZones.self,
+    ]
+
+    package static func named(_ name: String) -> (any OperatorAct.Type)? { all.first { $0.name == name } }
+}
+
+/// Performs operators' acts.
+package struct OperatorDesk: Sendable {
+    package let service: CloudService
+    package let storage: any AdministrationStorage
+    /// Removals that go on between requests; nil performs a removal to its end.
+    let removals: AccountRemovals?
+
+    /// - Parameter removals: For an operator on another machine, whose requests have to be short; nil for a command on the data.
+    package init(service: CloudService, storage: any AdministrationStorage, removals: AccountRemovals? = nil) {
+        self.service = service
+        self.storage = storage
+        self.removals = removals
+    }
+
+    /// - Throws: `UnknownContainer`.
+    func checkContainer(_ name: String) async throws {
+        let names = try await storage.containers()
+        guard names.contains(name) else { throw UnknownContainer(name: name, names: names) }
+    }
+
+    /// - Throws: `WireError` with `.badRequest` for an invalid identifier.
+    static func checkIdentifier(ofContainer name: String) throws(WireError) {
+        guard PathSegments.isContainerIdentifier(name) else {
+            throw WireError(.badRequest, "A container identifier has letters, digits and the signs . - _")
+        }
+    }
+}
+
+/// An act names a container that does not exist.
+package struct UnknownContainer: Error, Hashable {
+    package var name: String
+    /// Existing containers.
+    package var names: [String]
+
+    package init(name: String, names: [String]) {
+        self.name = name
+        self.names = names
+    }
+}
+
+/// The response of an act without data.
+package struct ActDone: FlatMessage {
+    package init() {}
+    package init(_ object: FlatObject) throws(WireError) {}
+    package var object: FlatObject { [:] }
+}
+
+/// A new secret, which the server does not show again.
+package struct NewSecret: FlatMessage {
+    package var secret: String
+
+    package init(_ secret: String) { self.secret = secret }
+    package init(_ object: FlatObject) throws(WireError) { secret = try object.text("secret") }
+    package var object: FlatObject { ["secret": .text(secret)] }
+}
+
+extension CloudService {
+    /// Runs an operator's request once it is the turn of the account, as a request to a database.
+    ///
+    /// - Throws: `WireError` with `.tryAgainLater` if the server is overloaded.
+    package func admitted<Value: Sendable>(_ account: Int64, _ body: () async throws -> Value) async throws -> Value {
+        try await admission.run("\(WorkTerms.accountPrefix)\(account)", body)
+    }
+
+    /// The error of an act for an operator on another machine.
+    ///
+    /// - Parameter user: The account that the act is about.
+    package static func wireError(ofAct error: any Error, user: String?) -> WireError {
+        switch error {
+        case let error as WireError: return error
+        case let refused as SchemaRefused: return WireError(.conflict, refused.reasons.joined(separator: "\n"))
+        case let unknown as UnknownContainer:
+            let list = unknown.names.isEmpty ? "It has none." : "It has \(unknown.names.prefix(10).joined(separator: ", "))."
+            return WireError(.notFound, "The server has no container \(unknown.name). \(list)")
+        case let failure as StorageFailure where failure == .unknownUser:
+            return WireError(.notFound, "The user \(user ?? "") does not exist: 'tarn user list' lists all users.")
+        case let failure as StorageFailure where failure.code == .nameTaken:
+            return WireError(.exists, "A user named \(user ?? "") exists: choose another name.")
+        case let failure as StorageFailure where failure.code == .unknownName:
+            return WireError(.notFound, user.map { "\($0): \(failure.what)." } ?? failure.what)
+        case let failure as StorageFailure: return wireError(for: failure)
+        default: return WireError(.internalError, "the request could not be carried out")
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+package import CloudEngine
+package import CloudWire
+
+/// Lists the custom zones of a user's private database, without their records.
+package struct ListZones: OperatorAct {
+    package static let name = "zone.list"
+
+    package var account: String
+    package var container: String
+    package var environment: CloudEnvironment
+
+    package init(account: String, container: String, environment: CloudEnvironment) {
+        self.account = account
+        self.container = container
+        self.environment = environment
+    }
+
+    package init(_ object: FlatObject) throws(WireError) {
+        account = try object.text("user")
+        container = try object.text("container")
+        environment = try object.choice("environment")
+    }
+
+    package var object: FlatObject {
+        ["user": .text(account), "container": .text(container), "environment": .text(environment.rawValue)]
+    }
+    package var subject: String { "\(account), \(container) \(environment.rawValue)" }
+    package var user: String? { account }
+
+    package func perform(at desk: OperatorDesk) async throws -> ZoneList {
+        guard let number = try await desk.storage.account(named: account) else { throw StorageFailure.unknownUser }
+        try await desk.checkContainer(container)
+        let name = try await desk.service.userRecordName(of: number, in: container)
+        let zones = try await desk.service.zones(
+            of: Partition(containerIdentifier: container, environment: environment, owner: name))
+        return ZoneList(zones: zones.filter { !$0.isDefault }.map { ZoneList.Zone(name: $0.name, bytes: $0.usage) })
+    }
+}
+
+package struct ZoneList: FlatMessage {
+    package struct Zone: Hashable, Sendable {
+        package var name: String
+        package var bytes: StoredBytes
+    }
+
+    package var zones: [Zone]
+
+    package init(zones: [Zone]) { self.zones = zones }
+
+    package init(_ object: FlatObject) throws(WireError) {
+        zones = []
+        for zone in object.objects("zones") {
+            let bytes = StoredBytes(records: try zone.number("recordBytes"), assets: try zone.number("assetBytes"))
+            zones.append(Zone(name: try zone.text("zone"), bytes: bytes))
+        }
+    }
+
+    package var object: FlatObject {
+        let rows = zones.map { zone -> FlatObject in
+            ["zone": .text(zone.name), "recordBytes": .number(zone.bytes.records), "assetBytes": .number(zone.bytes.assets)]
+        }
+        return ["zones": .objects(rows)]
+    }
+}
+
+extension CloudService {
+    fileprivate func zones(of partition: Partition) async throws -> [StoredZone] {
+        let terms = WorkTerms(requester: "", milliseconds: engine.limits.readMilliseconds)
+        return try await storage.read(partition, terms) { try $0.zones() }
+    }
+}
