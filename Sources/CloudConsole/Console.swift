@@ -8,7 +8,7 @@ import CloudWire
 /// The pages of a server: sign-in for web apps, consents, the operator's console, and `/cloudkit.js`.
 ///
 /// Pages are rendered here; scripts do only the work that needs one. The state is the log of the last requests, their history, the
-/// link of the first run, and the times at which operators entered their passwords.
+/// link of the first run, the times at which operators entered their passwords, and removals of accounts in progress.
 package struct Console: PageResponder {
     /// The pages that one address serves.
     package enum Part: Sendable {
@@ -29,6 +29,7 @@ package struct Console: PageResponder {
     let history = ServerHistory()
     let sizes = ContainerSizes()
     let confirmations = Confirmations()
+    let removals = AccountRemovals()
     /// Milliseconds since 1970 UTC.
     let started: Int64
     let settings: [(name: String, value: String)]

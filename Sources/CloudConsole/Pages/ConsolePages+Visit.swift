@@ -29,7 +29,8 @@ extension ConsolePages {
         let isPost = request.method == "POST"
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
         // Of other people than operators, only the form of Sign out is read.
-        let bytesMax = profile.isOperator ? Self.formBytesMax : path == ["signout"] ? Self.smallFormBytesMax : 0
+        let ownBytesMax = OperatorRequests.name(in: request) == nil ? Self.formBytesMax : OperatorRequests.bodyBytesMax
+        let bytesMax = profile.isOperator ? ownBytesMax : path == ["signout"] ? Self.smallFormBytesMax : 0
         let body = isPost && bytesMax > 0 ? try await request.form(atMost: bytesMax) : []
         let isForm = isPost && !PageRequests.isOne(request)
         let fields = try QueryItems(form: isForm ? body : [], atMost: itemsMax(ofForm: path))

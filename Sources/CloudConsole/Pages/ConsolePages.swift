@@ -79,6 +79,15 @@ struct ConsolePages {
     }
 
     func respond(to request: ServiceRequest) async throws -> ServiceResponse {
+        guard PageRequests.isOne(request) else { return try await answer(request) }
+        do {
+            return try await answer(request)
+        } catch {
+            return PageRequests.response(to: error)
+        }
+    }
+
+    private func answer(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/console/signin" || request.path == FirstRun.path {
             try console.service.takeBudget(ofPagesFrom: request.network)
             guard request.path == FirstRun.path else { return Page.ofSignIn(try await signIn(request)) }
@@ -86,7 +95,13 @@ struct ConsolePages {
         }
         guard let visit = try await visit(request) else {
             try console.service.takeBudget(ofPagesFrom: request.network)
-            if PageRequests.isOne(request) { throw WireError(.authenticationRequired, "request needs authorization") }
+            if PageRequests.isOne(request) {
+                if OperatorKeys.key(of: request) != nil {
+                    try await console.service.audit(
+                        "console.api.key", by: .anonymous, network: request.network, subject: "unknown key", outcome: .refused)
+                }
+                throw WireError(.authenticationRequired, "request needs authorization")
+            }
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
             return signInPage(status: request.method == "GET" ? 200 : 403)
         }

@@ -34,6 +34,9 @@ struct PageRequests {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
             try pages.console.service.takeBudget(ofAccount: visit.account)
+            if let name = OperatorRequests.name(in: visit.request) {
+                return try await OperatorRequests(pages: pages, visit: visit).respond(to: name)
+            }
             let path = try ServicePath(parsing: String(visit.request.path.dropFirst(Self.prefix.count)))
             guard Self.operations.contains(path.operation), path.operation.accepts(method: visit.request.method) else {
                 throw WireError(.notFound, "could not find handler for endpoint")
@@ -46,9 +49,21 @@ struct PageRequests {
                 "console.api.\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
                 subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)"
                     + (path.scope == .public ? "" : ConsentPage.auditText(target.consent)))
-            return Page.json(try await pages.console.service.perform(path.operation, visit.body, as: call))
-        } catch let error as WireError {
-            return Page.json(error.encoded(), status: error.code.httpStatus)
+            let service = pages.console.service
+            return Page.json(
+                try await service.admitted(visit.account) { try await service.perform(path.operation, visit.body, as: call) })
+        } catch {
+            return Self.response(to: error)
         }
+    }
+
+    /// A failure as an error of the protocol, which scripts and commands decode.
+    ///
+    /// - Parameter user: The account that an operator's act is about.
+    static func response(to error: any Error, user: String? = nil) -> ServiceResponse {
+        let error = CloudService.wireError(ofAct: error, user: user)
+        var response = Page.json(error.encoded(), status: error.code.httpStatus)
+        if let seconds = error.retryAfter { response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up))))) }
+        return response
     }
 }

@@ -14,6 +14,7 @@ struct UserPages {
     static let devicesFile = "devices.json"
 
     private var storage: any AdministrationStorage { pages.console.storage }
+    private var desk: OperatorDesk { OperatorDesk(service: pages.console.service, storage: storage) }
     private var devices: DevicePages { DevicePages(pages: pages, visit: visit) }
 
     func respond() async throws -> ServiceResponse {
@@ -45,12 +46,8 @@ struct UserPages {
         let (fields, account) = (visit.fields, profile.accountName)
         let verb = fields["do"] ?? ""
         switch verb {
-        case "revoke":
-            try await storage.removeDevice(id: fields["id"] ?? "", ofUser: account)
-            await pages.console.service.endRevokedListeners()
-        case "end-session":
-            try await storage.endSessions(ofUser: account, id: fields["id"] ?? "")
-            await pages.console.service.endRevokedListeners()
+        case "revoke": _ = try await RevokeDevice(account: account, device: .id(fields["id"] ?? "")).perform(at: desk)
+        case "end-session": _ = try await EndSessions(account: account, id: fields["id"] ?? "").perform(at: desk)
         case "password":
             let password = fields["password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: profile.isOperator) {
@@ -66,10 +63,10 @@ struct UserPages {
         case "quota":
             let text = fields["quota"] ?? ""
             let bytes = Int64(text)
-            guard text.isEmpty || bytes.map({ (0...(1 << 50)).contains($0) }) == true else {
+            guard text.isEmpty || bytes != nil else {
                 throw WireError(.badRequest, "A quota is a number of bytes, 0 for no limit, or empty for the server's default.")
             }
-            try await storage.setQuota(bytes, ofUser: account)
+            _ = try await SetQuota(account: account, bytes: bytes).perform(at: desk)
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
         return Page.redirect("/console/users/\(QueryItems.encode(account))?saved=\(verb)")
@@ -175,8 +172,7 @@ struct UserPages {
         guard visit.isPost else { return try await list([:]) }
         let name = visit.fields["account"] ?? ""
         do {
-            guard AccountName.isValid(name) else { throw WireError(.badRequest, AccountName.rule) }
-            let secret = try await storage.addUser(name: name, deviceLabel: "first device", now: pages.console.service.now)
+            let secret = try await AddUser(account: name, device: "first device").perform(at: desk).secret
             return try await list(["secret": secret, "made": "The account was made:", "account": name])
         } catch let error as WireError where error.code == .badRequest {
             return try await list(["problem": error.reason, "typed": name], status: error.code.httpStatus)
