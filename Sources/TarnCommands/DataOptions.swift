@@ -9,6 +9,9 @@ import Foundation
 /// times as often for each group around it.
 extension ServerData {
     static let folderHelp = ArgumentHelp("Folder with everything the server keeps; TARN_DATA names it too.", valueName: "folder")
+    static let databaseHelp = ArgumentHelp(
+        "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too. (default: SQLite in the data folder)",
+        valueName: "url")
     static let settingsHelp = ArgumentHelp(
         "File with the server's settings, for its line database; TARN_CONFIG names one too.", valueName: "path")
 
@@ -30,10 +33,7 @@ extension ServerData {
 struct DataOptions: ParsableArguments {
     @Option(help: ServerData.folderHelp)
     var data = ServerData.standardFolder
-    @Option(
-        help: ArgumentHelp(
-            "PostgreSQL database of the servers, such as postgres://user@host:port/name; TARN_DATABASE names it too. (default: SQLite in the data folder)",
-            valueName: "url"))
+    @Option(help: ServerData.databaseHelp)
     var database: String?
     @Option(help: ServerData.settingsHelp)
     var config: String?

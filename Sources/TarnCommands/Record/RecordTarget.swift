@@ -82,8 +82,7 @@ struct RecordTarget: ParsableArguments {
     ) async throws -> Value {
         if let server {
             let carrier = RemoteCarrier(
-                server: String(server.hasSuffix("/") ? server.dropLast() : server[...]),
-                key: try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment),
+                server: try RemoteServer(address: server, keyFile: keyFile),
                 path: ServicePath(containerIdentifier: container, environment: environment, scope: scope.scope, operation: .queryRecords)
             )
             return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }

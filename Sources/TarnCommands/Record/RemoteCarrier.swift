@@ -4,24 +4,30 @@
 import AsyncHTTPClient
 import CloudConsole
 import CloudWire
+import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Sends requests to a server with an operator's key, with the permissions and the audit log of the console.
-struct RemoteCarrier: RecordCarrier {
+/// A server that is reached with an operator's key.
+struct RemoteServer: Sendable {
     private static let timeout = TimeAmount.seconds(60)
 
     /// Without a trailing slash.
-    let server: String
-    let key: OperatorKey
-    /// The container, environment and database; each request has its own operation.
-    let path: ServicePath
+    let address: String
+    private let key: OperatorKey
 
-    func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
-        var path = path
-        path.operation = operation
-        var request = HTTPClientRequest(url: server + PageAddress.api + path.path)
-        request.method = HTTPMethod(rawValue: operation.method)
+    /// - Throws: `CommandError` for a missing key, and for a file that others may read.
+    init(address: String, keyFile: String?) throws {
+        self.address = String(address.hasSuffix("/") ? address.dropLast() : address[...])
+        key = try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment)
+    }
+
+    /// Sends a request and returns the response's body.
+    ///
+    /// - Throws: `WireError` if the server rejects the request; `CommandError` if it is not reached or does not accept the key.
+    func send(_ method: String, _ path: String, _ body: [UInt8]) async throws -> [UInt8] {
+        var request = HTTPClientRequest(url: address + path)
+        request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: HeaderNames.authorization, value: HeaderNames.bearer(key.text))
         request.headers.add(name: HeaderNames.contentType, value: HeaderNames.json)
         request.headers.add(name: "User-Agent", value: "tarn")
@@ -37,13 +43,13 @@ struct RemoteCarrier: RecordCarrier {
         } catch let error as CommandError {
             throw error
         } catch {
-            throw CommandError("The server \(server) cannot be reached: 'tarn doctor --server \(server)' says why.")
+            throw CommandError("The server \(address) cannot be reached: 'tarn doctor --server \(address)' says why.")
         }
         if 200..<300 ~= status { return bytes }
         guard let error = try? WireError(json: bytes) else {
-            // The console's page for browsers without a session.
+            // The page that an earlier version has for browsers without a session.
             if [401, 403, 421].contains(status) { throw refusal("no operator's session") }
-            throw CommandError("\(server) answered with HTTP status \(status): is it the address of a tarn server?")
+            throw CommandError("\(address) answered with HTTP status \(status): is it the address of a tarn server?")
         }
         switch error.code {
         case .authenticationFailed, .authenticationRequired: throw refusal(error.reason)
@@ -53,6 +59,19 @@ struct RemoteCarrier: RecordCarrier {
 
     private func refusal(_ reason: String) -> CommandError {
         CommandError("The server does not accept the operator's key (\(reason)). Make one there with 'tarn user operator-key NAME'.")
+    }
+}
+
+/// Sends requests of the protocol to a server with an operator's key, with the permissions and the audit log of the console.
+struct RemoteCarrier: RecordCarrier {
+    let server: RemoteServer
+    /// The container, environment and database; each request has its own operation.
+    let path: ServicePath
+
+    func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
+        var path = path
+        path.operation = operation
+        return try await server.send(operation.method, PageAddress.api + path.path, body)
     }
 }
 

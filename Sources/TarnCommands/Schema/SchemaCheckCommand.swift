@@ -21,7 +21,9 @@ extension SchemaCommand {
                 addition and ! for a break.
                 """,
                 examples: "tarn schema check Notes.xcdatamodeld --against production --container iCloud.org.example.notes",
-                "tarn schema check Notes.xcdatamodeld --against production.ckdb"))
+                "tarn schema check Notes.xcdatamodeld --against production.ckdb",
+                "tarn schema check Notes.xcdatamodeld --against production --container iCloud.org.example.notes --server https://cloud.example.org"
+            ))
 
         @Argument(help: "An .xcdatamodeld or .xcdatamodel folder, or a compiled .momd.", completion: .directory)
         var model: String
@@ -37,7 +39,7 @@ extension SchemaCommand {
         var isPublic = false
         @Flag(help: "A later version of the model is in use.")
         var earlier = false
-        @OptionGroup var data: DataOptions
+        @OptionGroup var place: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         private var environment: CloudEnvironment? { CloudEnvironment(rawValue: against) }
@@ -80,12 +82,10 @@ extension SchemaCommand {
 
         private func schema() async throws -> (ContainerSchema, SchemaFit.Place) {
             guard let environment, let container else {
-                return (try SchemaCommand.read(against), .file(against))
+                return (try SchemaCommand.parse(try SchemaCommand.text(ofFile: against), file: against), .file(against))
             }
-            var options = Options()
-            options.container = container
-            options.data = data
-            let schema = try await options.withService(nil) { try await $0.export(environment) }
+            let text = try await place.perform(ExportSchema(container: container, environment: environment), isAudited: false).text
+            let schema = try SchemaCommand.parse(text, file: "\(against) of \(container)")
             return (schema, environment == .production ? .production : .development)
         }
 

@@ -19,39 +19,16 @@ struct SchemaCommand: AsyncParsableCommand {
             """,
         subcommands: [Export.self, Validate.self, Check.self, Import.self, Diff.self, Deploy.self, Reset.self])
 
-    /// The options of all schema commands.
+    /// The options of schema commands.
     struct Options: ParsableArguments {
-        @Option(
-            name: [.customLong("container"), .customLong("container-id")],
-            help: ArgumentHelp("Identifier of the container.", valueName: "identifier"))
+        static let containerNames: NameSpecification = [.customLong("container"), .customLong("container-id")]
+        static let containerHelp = ArgumentHelp("Identifier of the container.", valueName: "identifier")
+
+        @Option(name: Options.containerNames, help: Options.containerHelp)
         var container: String
-        @OptionGroup var data: DataOptions
+        @OptionGroup var place: OperatorOptions
 
         func validate() throws { try ContainerOptions.check(container) }
-
-        /// - Parameters:
-        ///   - action: The command's name in the audit log; nil for a command that only reads.
-        ///   - mustBeKnown: `true` if the container must exist. An import may create it.
-        func withService<Value>(
-            _ action: String?, mustBeKnown: Bool = true, _ body: (SchemaService) async throws -> Value
-        ) async throws -> Value {
-            let place = try data.location()
-            do {
-                return try await place.withStore(mustExist: true, audited: action.map { CommandAudit("schema.\($0)", container) }) {
-                    store in
-                    let containers = mustBeKnown ? try await store.containers() : []
-                    guard !mustBeKnown || containers.contains(container) else {
-                        throw CommandError(unknownContainer: container, data: place.shown, among: containers)
-                    }
-                    return try await body(
-                        SchemaService(
-                            containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store,
-                            surroundings: .system))
-                }
-            } catch let refused as SchemaRefused {
-                throw CommandError("Refused:\n" + refused.reasons.map { "  \($0)" }.joined(separator: "\n"))
-            }
-        }
     }
 
     /// A text in the schema language.
@@ -59,13 +36,16 @@ struct SchemaCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The schema; - reads standard input.", valueName: "path"))
         var file: String
 
-        func read() throws -> ContainerSchema { try SchemaCommand.read(file) }
+        /// - Throws: `CommandError` with line and column.
+        func read() throws -> SchemaText {
+            let text = try SchemaCommand.text(ofFile: file)
+            _ = try SchemaCommand.parse(text, file: file)
+            return SchemaText(text)
+        }
     }
 
-    /// Reads a text in the schema language; `-` is standard input.
-    ///
-    /// - Throws: `CommandError` with line and column.
-    static func read(_ file: String) throws -> ContainerSchema {
+    /// Reads a file; `-` is standard input.
+    static func text(ofFile file: String) throws -> String {
         let data: Data
         if file == "-" {
             data = FileHandle.standardInput.readDataToEndOfFile()
@@ -76,6 +56,13 @@ struct SchemaCommand: AsyncParsableCommand {
             data = contents
         }
         guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(file) is not UTF-8.") }
+        return text
+    }
+
+    /// Reads a text in the schema language.
+    ///
+    /// - Throws: `CommandError` with line and column.
+    static func parse(_ text: String, file: String) throws -> ContainerSchema {
         do {
             let (schema, warnings) = try ContainerSchema.read(text)
             for warning in warnings { Output.note("\(file):\(warning.line):\(warning.column): warning: \(warning.what)") }
@@ -85,8 +72,8 @@ struct SchemaCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter removals: Sentences about records that are deleted.
-    static func show(_ changes: [SchemaChange], removals: [String] = [], _ output: OutputOptions, ifNone: String) {
+    static func show(_ result: SchemaChanges, _ output: OutputOptions, ifNone: String) {
+        let (changes, removals) = (result.changes, result.removals)
         if output.json {
             for change in changes {
                 output.print("", ["change": JSONText.string(change.line), "deletesValues": "\(change.removesValues)"])
@@ -122,7 +109,8 @@ extension SchemaCommand {
         var outputFile: String?
 
         func run() async throws {
-            let text = try await options.withService(nil) { try await $0.export(environment).text }
+            let act = ExportSchema(container: options.container, environment: environment)
+            let text = try await options.place.perform(act, isAudited: false).text
             guard let outputFile else { return Output.text(text) }
             do {
                 try Data(text.utf8).write(to: URL(filePath: outputFile), options: .atomic)
@@ -144,10 +132,9 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let (changes, removals) = try await options.withService(nil, mustBeKnown: false) { service in
-                (try await service.validate(schema), try await service.removals(by: schema))
-            }
-            SchemaCommand.show(changes, removals: removals.lines, output, ifNone: "The schema is valid and changes nothing.")
+            let changes = try await options.place.perform(
+                ValidateSchema(container: options.container, schema: schema), isAudited: false)
+            SchemaCommand.show(changes, output, ifNone: "The schema is valid and changes nothing.")
         }
     }
 
@@ -169,15 +156,16 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let (yes, file) = (yes, input.file)
-            let changes = try await options.withService("import", mustBeKnown: false) { service in
-                let removals = if yes { SchemaRemovals() } else { try await service.removals(by: schema) }
-                guard removals.isEmpty else {
+            let (act, file) = (ImportSchema(container: options.container, schema: schema, deletesValues: yes), input.file)
+            let changes = try await options.place.withActs(CommandAudit(ImportSchema.name, act.subject)) { acts in
+                let changes = try await acts.perform(act)
+                guard changes.isMade else {
                     throw CommandError(
-                        "The import deletes from all databases of development:\n" + removals.lines.map { "  \($0)" }.joined(separator: "\n")
+                        "The import deletes from all databases of development:\n"
+                            + changes.removals.map { "  \($0)" }.joined(separator: "\n")
                             + "\nConfirm it with --yes, or add what \(file) lacks; 'tarn schema export' prints the present schema.")
                 }
-                return try await service.importSchema(schema)
+                return changes
             }
             SchemaCommand.show(changes, output, ifNone: "Nothing changed.")
         }
@@ -192,7 +180,7 @@ extension SchemaCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let changes = try await options.withService(nil) { try await $0.differences() }
+            let changes = try await options.place.perform(CompareSchemas(container: options.container), isAudited: false)
             SchemaCommand.show(changes, output, ifNone: "Development and production have the same schema.")
         }
     }
@@ -202,13 +190,14 @@ extension SchemaCommand {
             abstract: "Add to production what development has.",
             discussion: Help.discussion(
                 "Production only grows: a deployment that would remove or change something is refused.",
-                examples: "tarn schema deploy --container iCloud.org.example.notes"))
+                examples: "tarn schema deploy --container iCloud.org.example.notes",
+                "tarn schema deploy --server https://cloud.example.org --key-file operator.key --container iCloud.org.example.notes"))
 
         @OptionGroup var options: Options
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let changes = try await options.withService("deploy") { try await $0.deploy() }
+            let changes = try await options.place.perform(DeploySchema(container: options.container))
             SchemaCommand.show(changes, output, ifNone: "Production has everything already.")
         }
     }
@@ -219,18 +208,28 @@ extension SchemaCommand {
             discussion: Help.discussion(examples: "tarn schema reset --container iCloud.org.example.notes --yes"),
             aliases: ["reset-schema"])
 
-        @OptionGroup var options: Options
+        @Option(name: Options.containerNames, help: Options.containerHelp)
+        var container: String
+        @OptionGroup var data: DataOptions
         @Flag(help: "Confirm that all records of development are deleted.")
         var yes = false
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
+            try ContainerOptions.check(container)
             guard yes else { throw ValidationError("This deletes all records of development: confirm it with --yes.") }
         }
 
         func run() async throws {
-            let changes = try await options.withService("reset") { try await $0.reset() }
-            SchemaCommand.show(changes, output, ifNone: "The schemas were the same; the records are deleted.")
+            let place = try data.location()
+            let changes = try await place.withStore(mustExist: true, audited: CommandAudit("schema.reset", container)) { store in
+                let containers = try await store.containers()
+                guard containers.contains(container) else {
+                    throw CommandError(unknownContainer: container, data: place.shown, among: containers)
+                }
+                return try await store.service.schema(of: container).reset()
+            }
+            SchemaCommand.show(SchemaChanges(changes, isMade: true), output, ifNone: "The schemas were the same; the records are deleted.")
         }
     }
 }

@@ -9,14 +9,13 @@ import Foundation
 /// The expiry of a token or key.
 struct ExpiryOptions: ParsableArguments {
     private static let dayMilliseconds: Int64 = 86_400_000
-    private static let daysMax = 36_500
 
     @Option(help: ArgumentHelp("Days after which it is refused. (default: never)", valueName: "days"))
     var expiresAfter: Int?
 
     func validate() throws {
-        guard (1...Self.daysMax).contains(expiresAfter ?? 1) else {
-            throw ValidationError("--expires-after is a number of days from 1 to \(Self.daysMax).")
+        guard (1...AddToken.daysMax).contains(expiresAfter ?? 1) else {
+            throw ValidationError("--expires-after is a number of days from 1 to \(AddToken.daysMax).")
         }
     }
 

@@ -30,30 +30,27 @@ struct TokenCommand: AsyncParsableCommand {
                 valueName: "origin"))
         var origin: [String] = []
         @OptionGroup var expiry: ExpiryOptions
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
+        private var act: AddToken {
+            AddToken(
+                container: place.container, environment: place.environment, label: place.label, callback: callback, origins: origin,
+                days: expiry.expiresAfter)
+        }
+
         func validate() throws {
-            for address in origin + (callback.map { [$0] } ?? []) where !address.hasPrefix("https://") && !address.hasPrefix("http://") {
-                throw ValidationError("An address begins with https:// or http://.")
-            }
-            guard place.environment == .development || !origin.isEmpty else {
-                throw ValidationError(
-                    "A token for production needs the origins of its pages, such as --origin https://app.example.org: without them, a page of any site could ask people to sign in for your app."
-                )
+            do {
+                try act.check()
+            } catch {
+                throw ValidationError(error.reason)
             }
         }
 
         func run() async throws {
-            let now = CloudService.Surroundings.system.now()
-            let token = APIToken(
-                containerIdentifier: place.container, environment: place.environment, label: place.label,
-                callbackURL: callback, allowedOrigins: origin, expires: expiry.expires(now: now))
-            let text = try await options.withStore(mustExist: false, audited: CommandAudit("token.add", place.auditSubject)) {
-                try await $0.addAPIToken(token, now: now)
-            }
+            let token = try await options.perform(act, mustExist: false)
             output.print(
-                secret: text, "token",
+                secret: token.secret, "token",
                 "API token for \(place.container), \(place.environment.rawValue), shown once. Pages send it as ckAPIToken:")
         }
     }
@@ -64,17 +61,11 @@ struct TokenCommand: AsyncParsableCommand {
 
         @Argument(help: "Number of the token, as 'tarn token list' shows it.")
         var number: Int64
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, audited: CommandAudit("token.remove", String(number))) { store in
-                do {
-                    try await store.removeAPIToken(id: number)
-                } catch let failure as StorageFailure where failure.code == .unknownName {
-                    throw CommandError("The API token \(number) does not exist: 'tarn token list' lists all tokens.")
-                }
-            }
+            _ = try await options.perform(RemoveToken(id: number))
             output.printObject(["id": .text(String(number))])
         }
     }
@@ -134,25 +125,19 @@ struct TokenCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List API tokens and keys.", discussion: Help.discussion(examples: "tarn token list --data ./data"))
 
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let (tokens, keys) = try await options.withStore(mustExist: true) { store in
-                (try await store.apiTokens(), try await store.serverKeys())
-            }
+            let credentials = try await options.perform(ListCredentials(), isAudited: false).credentials
             var table = Table(
                 ("KIND", "kind"), ("ID", "id"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("LABEL", "label"),
                 ("EXPIRES", "expires"), ("CALLBACK", "callback"), ("ORIGINS", "origins"))
-            for token in tokens {
+            for credential in credentials {
                 table.add(
-                    .text("token"), .text(String(token.id)), .text(token.containerIdentifier), .text(token.environment.rawValue),
-                    .text(token.label), Table.Cell(time: token.expires), Table.Cell(token.callbackURL), .list(token.allowedOrigins))
-            }
-            for (key, label) in keys {
-                table.add(
-                    .text("key"), .text(key.id), .text(key.containerIdentifier), .text(key.environment.rawValue), .text(label),
-                    Table.Cell(time: key.expires), .none, .list([]))
+                    .text(credential.kind.rawValue), .text(credential.id), .text(credential.container),
+                    .text(credential.environment.rawValue), .text(credential.label), Table.Cell(time: credential.expires),
+                    Table.Cell(credential.callback), .list(credential.origins))
             }
             output.print(table, ifEmpty: "No API tokens or keys yet: 'tarn token add' makes a token.")
         }

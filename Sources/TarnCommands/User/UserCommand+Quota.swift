@@ -20,14 +20,12 @@ extension UserCommand {
         var name: String
         @Argument(help: ArgumentHelp("Such as 500MB, none or default.", valueName: "bytes"))
         var bytes: ByteCount
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
             let bytes = bytes.bytes
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.quota", name)) {
-                try await $0.setQuota(bytes, ofUser: name)
-            }
+            _ = try await options.perform(SetQuota(account: name, bytes: bytes))
             output.printObject(["user": .text(name), "quotaBytes": bytes.map { .bytes($0) } ?? .none])
         }
     }

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudServer
 import CloudService
 import CloudStorageSupport
+import CloudWire
 import Foundation
 
 extension UserCommand {
@@ -17,6 +18,8 @@ extension UserCommand {
                 Revokes credentials and sessions immediately, also on a running server. Then deletes records, zones, assets, shares, \
                 subscriptions and all other rows in batches; participants see shared zones as deleted. The same command resumes an \
                 interrupted removal. 'tarn user export' makes a copy for the user before. Backups are not changed.
+
+                With --server, an operator's account is not removed, and the removal goes on if the command is ended.
 
                 What remains: the deletions of shared zones in the participants' lists for 90 days, and the lines of the audit log until \
                 their retention ends.
@@ -31,22 +34,16 @@ extension UserCommand {
         var publicRecords: AccountRemoval.PublicRecords
         @Flag(help: "Do not ask.")
         var yes = false
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let (name, choice) = (name, publicRecords)
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
-            let folder = try options.location().folder
-            let report = try await options.withStore(
-                mustExist: true, name: name, audited: CommandAudit("user.remove", "\(name), public records: \(choice.rawValue)"),
-                needsFiles: true
-            ) { store in
-                let report = try await store.service.removeUser(named: name, publicRecords: choice, storage: store)
-                // A running server does not know of the removal, and its snapshots may have the user's records.
-                SnapshotFolder.removeAll(data: folder)
-                return report
-            }
+            let act = RemoveUser(account: name, publicRecords: publicRecords)
+            let audit = CommandAudit(RemoveUser.name, act.subject)
+            let report = try await options.withActs(audit, name: name, needsFiles: true) { try await Self.report(of: act, $0) }
+            // A running server does not know of a removal by another process, and its snapshots may have the user's records.
+            if options.server == nil { SnapshotFolder.removeAll(data: options.data) }
             output.print(
                 "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
                     + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name",
@@ -54,6 +51,25 @@ extension UserCommand {
                     "name": JSONText.string(name), "zones": "\(report.zones)", "sharesLeft": "\(report.shares)",
                     "publicRecordsDeleted": "\(report.publicRecordsDeleted)", "recordsAnonymized": "\(report.recordsAnonymized)",
                 ])
+        }
+
+        /// Performs the removal, and asks a server for its end.
+        private static func report(of act: RemoveUser, _ acts: any ActCarrier) async throws -> RemovalReport {
+            var seconds = 0.1, hasBegun = false
+            while true {
+                do {
+                    if let report = try await acts.perform(act).report { return report }
+                    hasBegun = true
+                } catch let error as WireError where [.throttled, .tryAgainLater].contains(error.code) {
+                    seconds = max(seconds, error.retryAfter ?? 1)
+                } catch let error as WireError where error.code == .notFound && hasBegun {
+                    // Another server of the same database ended it.
+                    return RemovalReport()
+                }
+                try await Task.sleep(for: .seconds(seconds))
+                // Each request has an event in the audit log.
+                seconds = min(seconds * 2, 15)
+            }
         }
 
         /// Asks for the name on the terminal.

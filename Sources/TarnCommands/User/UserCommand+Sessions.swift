@@ -12,13 +12,11 @@ extension UserCommand {
 
         @Argument(help: "Name of the user.")
         var name: String
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let accesses = try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sessions", name)) {
-                try await $0.accesses(ofUser: name)
-            }
+            let accesses = try await options.perform(ListAccesses(account: name)).accesses
             var table = Table(
                 ("KIND", "kind"), ("ID", "id"), ("LABEL", "label"), ("SINCE", "since"), ("LAST USE", "lastUse"), ("NETWORK", "network"),
                 ("PLATFORM", "platform"))
@@ -49,13 +47,11 @@ extension UserCommand {
         var name: String
         @Option(help: ArgumentHelp("Identifier from 'tarn user sessions'.", valueName: "id"))
         var session: String?
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.sign-out", name)) {
-                try await $0.endSessions(ofUser: name, id: session)
-            }
+            _ = try await options.perform(EndSessions(account: name, id: session))
             output.printObject(["user": .text(name), "session": Table.Cell(session)])
         }
     }
@@ -75,7 +71,7 @@ extension UserCommand {
         var device: String?
         @Option(help: ArgumentHelp("Identifier of the device.", valueName: "id"))
         var id: String?
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -83,11 +79,8 @@ extension UserCommand {
         }
 
         func run() async throws {
-            try await options.withStore(mustExist: true, name: name, audited: CommandAudit("user.revoke", "\(name), \(device ?? id ?? "")"))
-            { store in
-                if let device { try await store.removeDevice(labelled: device, ofUser: name) }
-                if let id { try await store.removeDevice(id: id, ofUser: name) }
-            }
+            let named: RevokeDevice.Device = if let device { .label(device) } else { .id(id ?? "") }
+            _ = try await options.perform(RevokeDevice(account: name, device: named))
             output.printObject(["user": .text(name), "device": Table.Cell(device), "id": Table.Cell(id)])
         }
     }

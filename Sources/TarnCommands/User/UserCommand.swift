@@ -25,7 +25,7 @@ struct UserCommand: AsyncParsableCommand {
         var name: String
         @Option(help: ArgumentHelp("What to call the device in lists.", valueName: "label"))
         var device = "first device"
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
@@ -33,11 +33,8 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let token = try await options.withStore(mustExist: false, name: name, audited: CommandAudit("user.add", name)) {
-                try await $0.addUser(
-                    name: name, deviceLabel: device, now: CloudService.Surroundings.system.now())
-            }
-            output.print(secret: token, "token", UserCommand.tokenNote(name))
+            let token = try await options.perform(AddUser(account: name, device: device), mustExist: false)
+            output.print(secret: token.secret, "token", UserCommand.tokenNote(name))
         }
     }
 
@@ -73,13 +70,24 @@ struct UserCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List users and their devices.",
-            discussion: Help.discussion(examples: "tarn user list --data ./data", "tarn user list --json | jq -r .name"))
+            discussion: Help.discussion(
+                examples: "tarn user list --data ./data", "tarn user list --json | jq -r .name",
+                "tarn user list --server https://cloud.example.org --key-file operator.key"))
 
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let users = try await options.withStore(mustExist: true, audited: CommandAudit("user.list", "server")) { try await $0.users() }
+            let first = ListUsers()
+            let users = try await options.withActs(CommandAudit(ListUsers.name, first.subject)) { acts in
+                var (users, next) = ([Account](), Optional(first))
+                while let act = next {
+                    let page = try await acts.perform(act)
+                    users += page.users
+                    next = page.next.map { ListUsers(after: $0) }
+                }
+                return users
+            }
             var table = Table(("USER", "name"), ("DEVICES", "devices"))
             for user in users { table.add(.text(user.name), .list(user.devices)) }
             output.print(table, ifEmpty: "No users yet: 'tarn user add NAME' makes one.")

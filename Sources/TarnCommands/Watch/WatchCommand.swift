@@ -89,9 +89,10 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func watch(_ address: String) async throws {
-        let server = String(address.hasSuffix("/") ? address.dropLast() : address[...])
+        let remote = try RemoteServer(address: address, keyFile: keyFile)
+        let server = remote.address
         let carrier = RemoteCarrier(
-            server: server, key: try OperatorKey(file: keyFile, environment: ProcessInfo.processInfo.environment),
+            server: remote,
             path: ServicePath(containerIdentifier: container, environment: environment, scope: .public, operation: .zoneChanges))
         let watch = ServerWatch(
             server: server, container: container, environment: environment,

@@ -16,18 +16,20 @@ struct ZoneCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the custom zones of a user.",
-            discussion: Help.discussion(examples: "tarn zone list --user mia --container iCloud.org.example.notes"))
+            discussion: Help.discussion(
+                examples: "tarn zone list --user mia --container iCloud.org.example.notes",
+                "tarn zone list --user mia --container iCloud.org.example.notes --server https://cloud.example.org --key-file operator.key")
+        )
 
         @OptionGroup var place: ZoneOwnerOptions
-        @OptionGroup var options: DataOptions
+        @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let zones = try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.list", place.user)) { store in
-                try await store.read(try await place.partition(in: store)) { try $0.zones().filter { !$0.isDefault } }
-            }
+            let act = ListZones(account: place.user, container: place.container, environment: place.environment)
+            let zones = try await options.perform(act).zones
             var table = Table(("ZONE", "zone"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"))
-            for zone in zones { table.add(.text(zone.name), .bytes(zone.usage.records), .bytes(zone.usage.assets)) }
+            for zone in zones { table.add(.text(zone.name), .bytes(zone.bytes.records), .bytes(zone.bytes.assets)) }
             output.print(table, ifEmpty: "\(place.user) has no custom zones in \(place.container), \(place.environment.rawValue).")
         }
     }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ArgumentParser
+import CloudConsole
+import CloudEngine
+import CloudService
+import CloudWire
+
+/// The options of commands that administer a server: on its data, or on another machine with an operator's key.
+struct OperatorOptions: ParsableArguments {
+    static let serverHelp = ArgumentHelp(
+        "Address of a running server, instead of a data folder. It is the console's, if the console has its own.", valueName: "url")
+    static let keyFileHelp = ArgumentHelp(
+        "File with an operator's key for --server, readable by its owner only; TARN_OPERATOR_KEY has a key, too.", valueName: "path")
+
+    @Option(help: OperatorOptions.serverHelp)
+    var server: String?
+    @Option(help: OperatorOptions.keyFileHelp)
+    var keyFile: String?
+    @Option(help: ServerData.folderHelp)
+    var data = ServerData.standardFolder
+    @Option(help: ServerData.databaseHelp)
+    var database: String?
+    @Option(help: ServerData.settingsHelp)
+    var config: String?
+
+    func validate() throws {
+        guard let server else {
+            guard keyFile == nil else { throw ValidationError("--key-file goes with --server.") }
+            return
+        }
+        guard database == nil else { throw ValidationError("Use either --server or --database.") }
+        guard RecordTarget.isAddress(server) else {
+            throw ValidationError("'\(server)' isn't the address of a server, such as https://cloud.example.org.")
+        }
+    }
+
+    /// Performs one act on the server or its data.
+    ///
+    /// - Parameters:
+    ///   - mustExist: `false` for an act that may be the first to use the data.
+    ///   - isAudited: `false` for an act that the audit log of data does not have. A server has all acts.
+    func perform<Act: OperatorAct>(
+        _ act: Act, mustExist: Bool = true, isAudited: Bool = true
+    ) async throws -> Act.Response {
+        let audit = isAudited ? CommandAudit(Act.name, act.subject) : nil
+        return try await withActs(audit, mustExist: mustExist, name: act.user ?? "") { try await $0.perform(act) }
+    }
+
+    /// Runs `body` with a carrier of acts, and translates errors into sentences.
+    ///
+    /// - Parameters:
+    ///   - audit: The event in the audit log of the data; nil for none. A server writes its own.
+    ///   - name: The account that the acts are about, for errors.
+    func withActs<Value>(
+        _ audit: CommandAudit?, mustExist: Bool = true, name: String = "", needsFiles: Bool = false,
+        _ body: (any ActCarrier) async throws -> Value
+    ) async throws -> Value {
+        do {
+            if let server { return try await body(RemoteActs(server: try RemoteServer(address: server, keyFile: keyFile))) }
+            let place = try ServerData(folder: data, database: database, settingsFile: config)
+            return try await place.withStore(mustExist: mustExist, name: name, audited: audit, needsFiles: needsFiles) { store in
+                do {
+                    return try await body(FolderActs(desk: OperatorDesk(service: store.service, storage: store)))
+                } catch let unknown as UnknownContainer {
+                    throw CommandError(unknownContainer: unknown.name, data: place.shown, among: unknown.names)
+                }
+            }
+        } catch let error as WireError {
+            throw CommandError(act: error, server: server)
+        } catch let refused as SchemaRefused {
+            throw CommandError(refusals: refused.reasons)
+        }
+    }
+}
+
+/// Performs operators' acts.
+protocol ActCarrier: Sendable {
+    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response
+}
+
+/// Performs acts in this process.
+struct FolderActs: ActCarrier {
+    let desk: OperatorDesk
+
+    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response { try await act.perform(at: desk) }
+}
+
+/// Sends acts to a server.
+struct RemoteActs: ActCarrier {
+    let server: RemoteServer
+
+    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response {
+        try Act.Response(FlatObject(json: try await server.send("POST", PageAddress.acts + Act.name, act.object.encoded())))
+    }
+}
+
+extension CommandError {
+    /// The error of an act.
+    ///
+    /// - Parameter server: Address of the server that refused it; nil for an act in this process.
+    init(act error: WireError, server: String?) {
+        let isSentence = error.reason.last.map { ".!?".contains($0) } == true
+        let sentence = "\(error.reason.prefix(1).uppercased())\(error.reason.dropFirst())\(isSentence ? "" : ".")"
+        guard let server else {
+            self.init(sentence)
+            return
+        }
+        switch error.code {
+        case .conflict: self.init(refusals: error.reason.split(separator: "\n").map(String.init))
+        case .throttled, .tryAgainLater:
+            self.init("\(server): \(sentence) Try again in \(Int((error.retryAfter ?? 1).rounded(.up))) seconds.")
+        case .notFound where error.reason.hasPrefix("could not find handler"):
+            self.init(
+                "\(server) does not have this operation: update the server to the version of this command, or name the console's address with --server."
+            )
+        default: self.init("\(server): \(sentence)")
+        }
+    }
+
+    /// The error of a schema that is not accepted, with a line for each reason.
+    init(refusals: [String]) { self.init("Refused:\n" + refusals.map { "  \($0)" }.joined(separator: "\n")) }
+}
