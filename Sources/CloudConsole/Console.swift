@@ -28,6 +28,7 @@ package struct Console: PageResponder {
     let firstRun = FirstRun()
     let history = ServerHistory()
     let sizes = ContainerSizes()
+    var scanBounds = ScanBounds()
     let confirmations = Confirmations()
     let removals = AccountRemovals()
     /// Milliseconds since 1970 UTC.

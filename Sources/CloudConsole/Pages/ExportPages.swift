@@ -80,9 +80,12 @@ struct ExportPages {
     /// - Returns: Whether the list has more records.
     private func each(_ query: RecordQuery, _ add: (Record) -> Int) async throws -> Bool {
         var (meter, bytes, marker): (ExportMeter, Int, String?) = (ExportMeter(), 0, nil)
+        var examined = 0
         repeat {
+            guard examined < list.parent.pages.console.scanBounds.recordsPerCount else { return true }
             let batch = try await list.batch(query, from: marker, limit: 200)
             for record in batch.records.prefix(meter.take(batch.records.count)) { bytes = add(record) }
+            examined += batch.examined
             marker = batch.next
         } while meter.goesOn(bytes: bytes, hasMore: marker != nil)
         return meter.isCut

@@ -8,11 +8,11 @@ import CloudWire
 /// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one. Below a record is its
 /// `history`.
 ///
-/// A list without filters and sorts is read from the change feed, newest first, and needs no index. Queries use any field in
-/// development; in production those that the schema marks.
+/// A list without filters and sorts is a scan of the zone, newest change first, and needs no index. It ends early: a page says how far it
+/// came, and the next one goes on there. Queries use any field in development; in production those that the schema marks.
 struct RecordPages {
     static let pageRecords = 50
-    /// Pages of the feed that one list reads at most, in search of records of its type.
+    /// Pages of the feed of a shared zone that one list reads at most, in search of records of its type.
     private static let feedPagesMax = 20
     /// Zones at most that the picker lists.
     private static let zonesShown = 200
@@ -198,6 +198,10 @@ struct RecordPages {
     struct Batch {
         var records: [Record]
         var next: String?
+        /// Records that were examined, for a list that is a scan.
+        var examined = 0
+        /// How far back a scan came that ended early, in milliseconds since 1970 UTC.
+        var reached: Int64?
     }
 
     /// One page of records.
@@ -205,15 +209,41 @@ struct RecordPages {
     /// - Parameters:
     ///   - limit: Records at most; a page of the feed may have some more.
     func batch(_ query: RecordQuery, from marker: String?, limit: Int, keys: [String]? = nil) async throws -> Batch {
-        guard query.isOfFeed else {
-            var request = QueryRecordsRequest(query: try query.query())
-            (request.zoneID, request.resultsLimit) = (query.zoneID, limit)
-            (request.continuationMarker, request.desiredKeys) = (marker, keys)
-            let response: QueryRecordsResponse = try await parent.ask(.queryRecords, request, query.scope)
-            return Batch(
-                records: response.results.compactMap { if case .record(let record) = $0 { record } else { nil } },
-                next: response.continuationMarker)
+        if query.isOfFeed {
+            guard query.scope != .shared, let type = query.type else {
+                return try await feedBatch(query, from: marker, limit: limit, keys: keys)
+            }
+            return try await scan(query, type, from: marker, limit: limit, keys: keys)
         }
+        var request = QueryRecordsRequest(query: try query.query())
+        (request.zoneID, request.resultsLimit) = (query.zoneID, limit)
+        (request.continuationMarker, request.desiredKeys) = (marker, keys)
+        let response: QueryRecordsResponse = try await parent.ask(.queryRecords, request, query.scope)
+        return Batch(
+            records: response.results.compactMap { if case .record(let record) = $0 { record } else { nil } },
+            next: response.continuationMarker)
+    }
+
+    /// Scans the operator's own zones and the public database, which have the change numbers of the list.
+    private func scan(_ query: RecordQuery, _ type: String, from marker: String?, limit: Int, keys: [String]?) async throws -> Batch {
+        let (service, bounds) = (parent.service, parent.pages.console.scanBounds)
+        let call = try await parent.call(query.scope, .reading)
+        let end = service.now + bounds.millisecondsPerPage
+        var batch = Batch(records: [], next: marker)
+        repeat {
+            let scan = try await service.scan(
+                query.zoneID, forType: type, before: batch.next.flatMap { Int64($0) }, limit: limit - batch.records.count,
+                examining: min(bounds.recordsPerRead, bounds.recordsPerPage - batch.examined), desiredKeys: keys, call)
+            batch.records += scan.records
+            batch.next = scan.next.map { String($0) }
+            batch.examined += scan.examined
+            batch.reached = scan.reached
+        } while batch.next != nil && batch.records.count < limit && batch.examined < bounds.recordsPerPage && service.now < end
+        return batch
+    }
+
+    /// Reads the change feed of a zone that another user shares.
+    private func feedBatch(_ query: RecordQuery, from marker: String?, limit: Int, keys: [String]?) async throws -> Batch {
         var batch = Batch(records: [], next: marker)
         for _ in 0..<Self.feedPagesMax where batch.records.count < limit {
             let request = ZoneChangesRequest(
@@ -223,6 +253,8 @@ struct RecordPages {
                         desiredRecordTypes: query.type.map { [$0] }, reverse: true)
                 ])
             let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, query.scope)
+            // Examined at most: the page leaves records of other types out.
+            batch.examined += limit
             switch response.zones.first {
             case .changes(let changes)?:
                 batch.records += changes.records.filter { !$0.isDeleted }
@@ -248,6 +280,11 @@ struct RecordPages {
             ]
         }
         values["shown"] = batch.records.count
+        if batch.next != nil, batch.records.count < Self.pageRecords, batch.examined > 0 {
+            var search: [String: Any] = ["examined": batch.examined]
+            if let reached = batch.reached { search["reached"] = FieldText.date(reached) }
+            values["search"] = search
+        }
         if let next = batch.next { values["more"] = "\(parent.base)/records?\(RecordQuery.text(query.next(next)))" }
         if let previous = query.previous { values["previous"] = "\(parent.base)/records?\(RecordQuery.text(previous))" }
         if let first = query.first { values["first"] = "\(parent.base)/records?\(RecordQuery.text(first))" }
@@ -274,15 +311,20 @@ struct RecordPages {
 
     static let recordsCountedMax = 10_000
 
-    /// The number of records of the query, up to ``recordsCountedMax`` and a bounded number of requests.
+    /// The number of records of the query, up to ``recordsCountedMax`` and the bounds of scans, with the word for them.
     private func count(_ query: RecordQuery) async throws -> String {
-        var (count, marker): (Int, String?) = (0, nil)
-        for _ in 0..<Self.recordsCountedMax / 200 {
+        let (service, bounds) = (parent.service, parent.pages.console.scanBounds)
+        let end = service.now + bounds.millisecondsPerCount
+        var (count, examined, marker): (Int, Int, String?) = (0, 0, nil)
+        repeat {
             let batch = try await batch(query, from: marker, limit: 200, keys: [])
             count += batch.records.count
-            guard let next = batch.next else { return "\(count)" }
-            marker = next
-        }
-        return "\(count)+"
+            examined += batch.examined
+            marker = batch.next
+        } while marker != nil && count < Self.recordsCountedMax && examined < bounds.recordsPerCount && service.now < end
+        let word = count == 1 ? "record" : "records"
+        guard marker != nil else { return "\(count) \(word)" }
+        guard count < Self.recordsCountedMax, examined > 0 else { return "more than \(count) \(word)" }
+        return "\(count) \(word) among the \(examined) that changed last; there may be more"
     }
 }
