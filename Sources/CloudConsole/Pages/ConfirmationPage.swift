@@ -48,8 +48,8 @@ struct ConfirmationPage {
         return nil
     }
 
-    /// Returns `true` for a new password, another operator flag, a token of another person's device, credentials of production, and the
-    /// deployment to it.
+    /// Returns `true` for a new password, another operator flag, a token of another person's device, credentials of production, the
+    /// deployment to it, and the end of a share or of a participant's access.
     private func isNeeded() async throws -> Bool {
         // Pages ignore further components of their paths, so an act is found with them, too.
         let (path, verb) = (visit.path, visit.fields["do"] ?? "")
@@ -74,6 +74,7 @@ struct ConfirmationPage {
             return path[2] == CloudEnvironment.production.rawValue && ["add-token", "rotate-token", "add-key", "rotate-key"].contains(verb)
         // The first form shows what would be deployed.
         case "schema": return verb == "deploy" && visit.fields["confirmed"] != nil
+        case "zones": return [SharePages.removeVerb, SharePages.stopVerb].contains(verb) && visit.fields["confirmed"] != nil
         default: return false
         }
     }

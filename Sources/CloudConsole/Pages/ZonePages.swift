@@ -24,7 +24,7 @@ struct ZonePages {
         }
         switch path.dropFirst(3).first {
         case nil: return try await changes(scope, path[2])
-        case "shares"?: return try await shares(scope, path[2])
+        case "shares"?: return try await SharePages(parent: parent, scope: scope, zone: path[2]).respond()
         case "delete"? where scope == .private: return try await delete(path[2])
         case "restore"? where scope == .private: return try await restore(path[2])
         default: return parent.problem("This page does not exist.", status: 404)
@@ -142,45 +142,6 @@ struct ZonePages {
             values["problem"] = error.reason
             return parent.page("zonerestore", values, title: "Restore the zone \(zone)", status: error.code.httpStatus)
         }
-    }
-
-    // MARK: Shares
-
-    /// Pages of the feed that the search for shares reads at most.
-    private static let sharePagesMax = 20
-
-    /// The shares among the newest records of a zone, with their participants.
-    private func shares(_ scope: DatabaseScope, _ zone: String) async throws -> ServiceResponse {
-        var found: [Record] = []
-        var token: String?
-        for _ in 0..<Self.sharePagesMax {
-            let query = ZoneChangesQuery(
-                zoneID: RecordPages.zoneID(zone), syncToken: token, resultsLimit: Self.pageRecords,
-                desiredRecordTypes: [ShareDetails.recordType], reverse: true)
-            let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, ZoneChangesRequest(zones: [query]), scope)
-            guard case .changes(let changes)? = response.zones.first else { throw WireError(.zoneNotFound, "zone not found") }
-            found += changes.records.filter { !$0.isDeleted }
-            token = changes.moreComing ? changes.syncToken : nil
-            if token == nil { break }
-        }
-        let rows = found.compactMap { record -> [String: Any]? in
-            guard let details = record.sharing.details else { return nil }
-            return [
-                "name": record.recordName, "root": details.rootRecordName ?? "the whole zone", "public": details.publicPermission.rawValue,
-                "address": RecordPages.address(parent.base, scope, zone, details.rootRecordName ?? record.recordName),
-                "participants": details.participants.map { participant -> [String: Any] in
-                    let identity = participant.identity
-                    let name = [identity.name.givenName, identity.name.familyName].compactMap { $0 }.joined(separator: " ")
-                    return [
-                        "name": name.isEmpty ? identity.userRecordName : name, "kind": participant.kind.rawValue,
-                        "permission": participant.permission.rawValue, "status": participant.status.rawValue,
-                    ]
-                },
-            ]
-        }
-        var values: [String: Any] = ["shares": rows, "back": "\(parent.base)/zones"]
-        if token != nil { values["looked"] = Self.sharePagesMax * Self.pageRecords }
-        return parent.page("shares", values, title: "Shares in \(RecordPages.zoneID(zone).zoneName)")
     }
 
     // MARK: Change feed

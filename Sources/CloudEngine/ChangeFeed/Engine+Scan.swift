@@ -7,7 +7,7 @@ package import CloudWire
 package struct RecordScan: Sendable {
     /// Newest change first.
     package var records: [Record] = []
-    /// Records whose types were read.
+    /// The number of records that were examined.
     package var examined = 0
     /// Where the next scan begins; nil at the end of the zone.
     package var next: Int64?
@@ -24,7 +24,7 @@ extension Engine {
     /// - Parameters:
     ///   - number: ``RecordScan/next`` of the scan before; nil begins with the newest change.
     ///   - limit: Records of the type at most.
-    ///   - most: Records at most whose types are read.
+    ///   - most: Records at most that are examined.
     package func scan(
         _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int, desiredKeys: [String]?,
         in view: any PartitionReader, _ call: Call
