@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudEngineSQLite
 import CloudInProcess
 import CloudKit
+import CloudService
 import CloudWire
 import Foundation
 import Testing
@@ -126,6 +128,82 @@ import Testing
         await transcript.run("serve", "--tls-certificate", "/nope", "--tls-key", "/nope", "--data", data)
         await transcript.run("store", "check", data + "/tarn.sqlite")
         GoldenFile("transcripts/unknown-names.txt").expect(transcript.text)
+    }
+
+    /// Events of a fixed actor: those of commands have the user of the machine.
+    @Test func auditLog() async throws {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        await transcript.run("audit", "--data", data)
+        let store = try SQLiteServerStore(path: data, use: .server)
+        let events: [(AuditEvent.Actor, String, String, String, AuditEvent.Outcome)] = [
+            (.account("mia"), "192.0.2.1", "console.sign-in", "console", .done),
+            (.anonymous, "2001:db8::", "console.sign-in", "unknown account", .refused),
+            (.account("mia"), "192.0.2.1", "console.api.schema.deploy", Self.container, .done),
+            (.commandLine("root"), "", "user.add", "bo", .done),
+        ]
+        for (number, event) in events.enumerated() {
+            try await store.append(
+                AuditEvent(
+                    time: 1_893_553_445_000 + Int64(number), actor: event.0, network: event.1, action: event.2, subject: event.3,
+                    outcome: event.4))
+        }
+        try store.close()
+        await transcript.run("audit", "--data", data)
+        await transcript.run("audit", "--limit", "1", "--data", data)
+        await transcript.run("audit", "--json", "--data", data)
+        await transcript.run("audit", "--limit", "0", "--data", data)
+        GoldenFile("transcripts/audit.txt").expect(transcript.text)
+    }
+
+    @Test func zones() async throws {
+        let cloud = try InProcessCloud()
+        let client = CloudDatabaseClient(
+            containerIdentifier: Self.container, environment: .development, scope: .private,
+            transport: try await cloud.addUser("mia", device: "phone"))
+        let zone = ZoneID(zoneName: "Notes")
+        _ = try await client.modifyZones(ZonesModifyRequest(operations: [.create(zone), .create(ZoneID(zoneName: "Empty"))]))
+        let note = Record(recordName: "n1", recordType: "Note", fields: ["title": Field(.string("Milk"))])
+        _ = try await client.modifyRecords(
+            ModifyRecordsRequest(operations: [RecordOperation(.create, note)], zoneID: zone), idempotencyKey: "n1")
+        let folder = ScratchFolder("tarn-transcript")
+        try await cloud.backUp(to: folder.path)
+        try cloud.discard()
+        let data = folder.path
+        var transcript = Transcript((data, "DATA"))
+        let place = ["--container", Self.container, "--data", data]
+        await transcript.run(["zone", "list", "--user", "mia"] + place, in: [])
+        await transcript.run(["zone", "list", "--user", "mia", "--json"] + place, in: [])
+        await transcript.run(["zone", "list", "--user", "mia", "--environment", "production"] + place, in: [])
+        await transcript.run(["zone", "list", "--user", "mai"] + place, in: [])
+        await transcript.run("zone", "list", "--user", "mia", "--container", "iCloud.org.exmple.notes", "--data", data)
+        await transcript.run("zone", "list", "--user", "mia", "--container", Self.container, "--server", "cloud")
+        await transcript.run("zone", "list", "--user", "mia", "--container", Self.container, "--key-file", "mia.key")
+        GoldenFile("transcripts/zones.txt").expect(transcript.text)
+    }
+
+    @Test func schemaChecks() async throws {
+        let folder = ScratchFolder("tarn-transcript")
+        let data = folder.path
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        let (model, schema) = (data + "/Notes.xcdatamodeld", data + "/production.ckdb")
+        var transcript = Transcript((data, "DATA"))
+        try SQLiteServerStore(path: data + "/server", use: .server).close()
+        let server = ["--container", Self.container, "--data", data + "/server"]
+        _ = await CommandRun("model", "new", model, "--entity", "Note", "--cloud", "title:String", "stars:Integer16=3")
+        try Data("DEFINE SCHEMA RECORD TYPE CD_Note (CD_title STRING, CD_mood DOUBLE);".utf8).write(to: URL(filePath: schema))
+        _ = await CommandRun(["schema", "import", "--file", schema] + server)
+        await transcript.run("schema", "check", model, "--against", schema)
+        await transcript.run("schema", "check", model, "--against", schema, "--earlier")
+        await transcript.run("schema", "check", model, "--against", schema, "--json")
+        await transcript.run(["schema", "check", model, "--against", "development", "--earlier"] + server, in: [])
+        await transcript.run(["schema", "check", model, "--against", "production"] + server, in: [])
+        await transcript.run("schema", "check", model, "--against", "production")
+        await transcript.run("schema", "check", model, "--against", data + "/none.ckdb")
+        await transcript.run(
+            "schema", "check", model, "--against", "production", "--container", "iCloud.org.exmple.notes", "--data", data + "/server")
+        GoldenFile("transcripts/schema-check.txt").expect(transcript.text)
     }
 
     @Test func records() async throws {
