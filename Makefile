@@ -130,7 +130,7 @@ tests-built: packages
 
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
 test: tests-built test-packages web-packages
-	@echo "Running every test: about 7 minutes on 2 cores."
+	@echo "Running every test: about 10 minutes on 2 cores."
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
 		TARN_S3_SERVER="$$(.ci/s3-server "$$HOME/.cache/tarn-s3-server")" \

@@ -50,6 +50,16 @@ import Testing
         }
     }
 
+    /// Each decision has a number of its own, and a line in the list of the design page.
+    @Test func theDesignPageListsEveryDecision() throws {
+        let page = try RepositoryFiles.text(at: "Documentation/Design.md")
+        let folder = RepositoryFiles.root.appendingPathComponent("Documentation/Decisions").path
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".md") }.sorted()
+        #expect(files.filter { !page.contains("](Decisions/\($0))") } == [])
+        let numbers = files.map { $0.prefix(4) }
+        #expect(Set(numbers).count == numbers.count)
+    }
+
     /// Backticked names in the contributing guide that look like tests or files of the repository.
     @Test func theContributingGuideNamesTestsAndFilesThatExist() throws {
         let guide = try RepositoryFiles.text(at: "CONTRIBUTING.md")
