@@ -29,7 +29,8 @@ RELEASE := .build-release
 # OPTIONS go to the program: `make bench OPTIONS=--no-large`.
 OPTIONS :=
 # Where `make bench-anchors` puts what the server is compared with.
-ANCHORS := "$${TARN_BENCH_ANCHORS:-$$HOME/.cache/tarn-bench-anchors}"
+# PostgreSQL does not run as root, and its user cannot enter root's home folder.
+ANCHORS := "$${TARN_BENCH_ANCHORS:-$(if $(filter 0,$(shell id -u)),/var/cache,$$HOME/.cache)/tarn-bench-anchors}"
 
 # All at once, a test with a few seconds of work would end minutes after it began, and every limit of time be too short.
 TESTS_AT_ONCE := 8

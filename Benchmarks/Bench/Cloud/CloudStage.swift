@@ -27,9 +27,11 @@ final class CloudStage {
     }()
 
     /// A server of that name; the same for the same name.
-    func tarn(_ name: String = "works") throws -> TarnServer {
+    ///
+    /// - Parameter database: Of a new server; nil for SQLite in its folder.
+    func tarn(_ name: String = "works", database: String? = nil) throws -> TarnServer {
         if let server = servers[name] { return server }
-        let server = try TarnServer(tarnPath, in: scratch.folder.appendingPathComponent("server-\(name)"))
+        let server = try TarnServer(tarnPath, in: scratch.folder.appendingPathComponent("server-\(name)"), database: database)
         servers[name] = server
         return server
     }
@@ -39,6 +41,9 @@ final class CloudStage {
         servers.removeValue(forKey: name)?.program.stop()
         try? FileManager.default.removeItem(at: scratch.folder.appendingPathComponent("server-\(name)"))
     }
+
+    /// A server on Kinto's PostgreSQL.
+    func postgres(_ kinto: Kinto) throws -> TarnServer { try tarn("postgres", database: kinto.database) }
 
     /// Port of HTTP and SQLite without a CloudKit.
     func bare() throws -> Int {

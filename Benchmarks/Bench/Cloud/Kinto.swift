@@ -6,20 +6,23 @@ import Foundation
 /// Kinto over PostgreSQL, where `make bench-anchors` has installed them.
 final class Kinto {
     let port: Int
+    /// The address of an empty database on the same PostgreSQL, for `tarn serve --database`.
+    let database: String
     private let program: Program
 
     private static let rows = "/v1/buckets/bench/collections/posts/records"
     /// Any name and password make an account.
     private static let headers = ["Authorization: Basic \(Data("ann:secret".utf8).base64EncodedString())"]
 
-    /// - Parameter folder: What `make bench-anchors` made; its `serve` starts both and prints the port.
+    /// - Parameter folder: What `make bench-anchors` made; its `serve` starts both and prints the port and the database.
     /// - Returns: Nil if it is not there.
     init?(in folder: String, log: URL) throws {
         let script = folder + "/serve"
         guard FileManager.default.isExecutableFile(atPath: script) else { return nil }
         program = try Program(script, [], log: log)
-        guard let port = Int(try program.line()) else { throw Program.Failure(description: "Kinto printed no port") }
-        self.port = port
+        let line = try program.line().split(separator: " ")
+        guard line.count == 2, let port = Int(line[0]) else { throw Program.Failure(description: "Kinto printed no port") }
+        (self.port, database) = (port, String(line[1]))
         for path in ["/v1/buckets/bench", "/v1/buckets/bench/collections/posts"] {
             _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in
                 HTTPLoad.request("PUT", path, headers: Self.headers, body: Array("{}".utf8))

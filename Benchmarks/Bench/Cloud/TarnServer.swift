@@ -16,23 +16,28 @@ final class TarnServer {
     private var newest: String?
     private let path: String
     private let folder: URL
+    /// Options of commands that name the data.
+    private let place: [String]
 
-    /// - Parameter path: The executable `tarn`.
-    init(_ path: String, in folder: URL) throws {
+    /// - Parameters:
+    ///   - path: The executable `tarn`.
+    ///   - database: The address of an empty PostgreSQL database; nil for SQLite in the folder.
+    init(_ path: String, in folder: URL, database: String? = nil) throws {
         self.path = path
         self.folder = folder
+        place = ["--data", folder.path] + (database.map { ["--database", $0] } ?? [])
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        token = try Self.newUser("ann", path, folder)
-        (program, port) = try Self.start(path, folder)
+        token = try Self.newUser("ann", path, folder, place)
+        (program, port) = try Self.start(path, folder, place)
         let zones = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(Self.zone)"}}}]}"#
         _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in post("zones/modify", Array(zones.utf8)) }
     }
 
-    private static func start(_ path: String, _ folder: URL) throws -> (Program, port: Int) {
+    private static func start(_ path: String, _ folder: URL, _ place: [String]) throws -> (Program, port: Int) {
         let program = try Program(
             path,
-            [
-                "serve", "--data", folder.path, "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit",
+            ["serve"] + place + [
+                "--port", "0", "--log-level", "warning", "--limit", "assetBytes=4000000000", "--limit",
                 "requestsPerMinute=0",
                 // One account may have half of them, and the clients of a workload, up to 64, are of one account.
                 "--limit", "concurrentRequests=128",
@@ -47,17 +52,17 @@ final class TarnServer {
 
     /// Restarts it on its stored data, and waits until it is ready.
     func start() throws {
-        (program, port) = try Self.start(path, folder)
+        (program, port) = try Self.start(path, folder, place)
         _ = try HTTPLoad(port: port, clients: 1).run(1) { _ in HTTPLoad.request("GET", "/ready") }
     }
 
     var address: String { "http://127.0.0.1:\(port)" }
 
     /// - Returns: The token of a device of a user that was not there before.
-    func newUser(_ name: String) throws -> String { try Self.newUser(name, path, folder) }
+    func newUser(_ name: String) throws -> String { try Self.newUser(name, path, folder, place) }
 
-    private static func newUser(_ name: String, _ path: String, _ folder: URL) throws -> String {
-        let program = try Program(path, ["user", "add", name, "--data", folder.path], log: folder.appendingPathComponent("log"))
+    private static func newUser(_ name: String, _ path: String, _ folder: URL, _ place: [String]) throws -> String {
+        let program = try Program(path, ["user", "add", name] + place, log: folder.appendingPathComponent("log"))
         guard let token = try program.lines().last else { throw Program.Failure(description: "no token for \(name)") }
         return token
     }

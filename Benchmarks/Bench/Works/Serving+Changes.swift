@@ -10,9 +10,11 @@ extension Serving {
 
     /// A zone of 10,000 records, page by page.
     static func pages(_ stage: CloudStage) -> Work {
-        let tarn = pager(Entrant.tarn) {
-            let server = try filled(stage, "pages", feed)
-            return (server.port, { server.changes(after: $0, limit: page) }, { try TarnServer.page($0).token })
+        func tarn(_ name: String, _ server: @escaping () throws -> TarnServer) -> Entrant {
+            pager(name) {
+                let server = try filled(stage, server(), feed)
+                return (server.port, { server.changes(after: $0, limit: page) }, { try TarnServer.page($0).token })
+            }
         }
         let bare = pager(bare) {
             let port = try stage.bare()
@@ -27,8 +29,9 @@ extension Serving {
                 { String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self) }
             )
         }
-        var entrants = [tarn, bare]
+        var entrants = [tarn(Entrant.tarn) { try stage.tarn("pages") }, bare]
         if let kinto = stage.kinto {
+            entrants.append(tarn(postgres) { try stage.postgres(kinto) })
             entrants.append(
                 pager(Serving.kinto, pages: 10) {
                     let load = HTTPLoad(port: kinto.port, clients: 1)
@@ -76,7 +79,10 @@ extension Serving {
 
     /// A server with that many records in its zone.
     static func filled(_ stage: CloudStage, _ name: String, _ count: Int) throws -> TarnServer {
-        let server = try stage.tarn(name)
+        try filled(stage, stage.tarn(name), count)
+    }
+
+    private static func filled(_ stage: CloudStage, _ server: TarnServer, _ count: Int) throws -> TarnServer {
         if server.rows < count {
             let batch = 400
             _ = try HTTPLoad(port: server.port, clients: 2).run((count - server.rows + batch - 1) / batch) { _ in

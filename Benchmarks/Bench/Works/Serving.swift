@@ -8,6 +8,7 @@ import GRDBSQLite
 enum Serving {
     static let bare = "HTTP+SQLite"
     static let kinto = "Kinto"
+    static let postgres = "Tarn on PostgreSQL"
     static let constant = "S4 constant answer"
     static let bareConstant = "S4 HTTP+SQLite"
 
@@ -37,10 +38,12 @@ enum Serving {
     private static func bareRow(_ index: Int) -> [UInt8] { Array(CloudRows.record(index).utf8) }
 
     private static func creating(_ stage: CloudStage, _ id: String, clients: Int, count: Int, withKinto: Bool) -> Work {
-        let tarn = entrant(Entrant.tarn, count: count) {
-            let server = try stage.tarn()
-            let first = stage.newRows(count).lowerBound
-            return try HTTPLoad(port: server.port, clients: clients).run(count) { server.modify(first + $0..<first + $0 + 1) }
+        func tarn(_ name: String, _ server: @escaping () throws -> TarnServer) -> Entrant {
+            entrant(name, count: count) {
+                let server = try server()
+                let first = stage.newRows(count).lowerBound
+                return try HTTPLoad(port: server.port, clients: clients).run(count) { server.modify(first + $0..<first + $0 + 1) }
+            }
         }
         let bare = entrant(bare, count: count) {
             let first = stage.newRows(count).lowerBound
@@ -48,8 +51,9 @@ enum Serving {
                 HTTPLoad.request("POST", "/rows", body: bareRow(first + $0))
             }
         }
-        var entrants = [tarn, bare]
+        var entrants = [tarn(Entrant.tarn) { try stage.tarn() }, bare]
         if withKinto, let kinto = stage.kinto {
+            entrants.append(tarn(postgres) { try stage.postgres(kinto) })
             let fewer = count / 16
             entrants.append(
                 entrant(Serving.kinto, count: fewer) {
@@ -78,10 +82,12 @@ enum Serving {
     /// 200 records a request, from 4 clients.
     private static func batches(_ stage: CloudStage) -> Work {
         let (batch, count, clients) = (200, 60, 4)
-        let tarn = entrant(Entrant.tarn, count: count, each: Double(batch)) {
-            let server = try stage.tarn()
-            let requests = (0..<count).map { _ in server.modify(stage.newRows(batch)) }
-            return try HTTPLoad(port: server.port, clients: clients).run(count) { requests[$0] }
+        func tarn(_ name: String, _ server: @escaping () throws -> TarnServer) -> Entrant {
+            entrant(name, count: count, each: Double(batch)) {
+                let server = try server()
+                let requests = (0..<count).map { _ in server.modify(stage.newRows(batch)) }
+                return try HTTPLoad(port: server.port, clients: clients).run(count) { requests[$0] }
+            }
         }
         let bare = entrant(bare, count: count, each: Double(batch)) {
             let port = try stage.bare()
@@ -90,8 +96,9 @@ enum Serving {
             }
             return try HTTPLoad(port: port, clients: clients).run(count) { requests[$0] }
         }
-        var entrants = [tarn, bare, sqlite(stage, batch, count)]
+        var entrants = [tarn(Entrant.tarn) { try stage.tarn() }, bare, sqlite(stage, batch, count)]
         if let kinto = stage.kinto {
+            entrants.append(tarn(postgres) { try stage.postgres(kinto) })
             let fewer = 4
             entrants.append(
                 entrant(Serving.kinto, count: fewer, each: Double(batch)) {
