@@ -383,4 +383,34 @@ import Testing
         #expect(views.all == ["300"])
         #expect(faults.isSpent)
     }
+
+    /// The second attempt has one page, which is not staged.
+    @Test func stagedPagesOfAnEarlierAttemptAreRemoved() async throws {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        let gate = Gate()
+        let faults = Faults(try await cloud.addDevice("phone", of: "mia"), gate: gate)
+        faults.plan(
+            "changes/zone", .pass, .pass,
+            .answer { page in
+                faults.refuseAll("changes/zone", containing: "zones", status: 503, WireError(.tryAgainLater, "not now"))
+                return page
+            })
+        let phone = try Device("phone", faults.transport, over: faults, configure: stage(0))
+        gate.open()
+        try await phone.until { if case .error = $0.activity { true } else { false } }
+        #expect(Self.stagedFiles(of: phone.file).count == 3)
+        try tablet.edit { context in for post in try context.all("Post").dropFirst(5) { context.delete(post) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        faults.plan(
+            "changes/zone", .refuse(status: 400, WireError(.badRequest, "the token has expired", nativeCode: .changeTokenExpired)))
+        faults.stopRefusing()
+        phone.timers.advance(by: 600)
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(faults.isSpent)
+        #expect(try phone.dump == tablet.dump)
+        #expect(Self.stagedFiles(of: phone.file).isEmpty)
+    }
 }

@@ -218,7 +218,7 @@ struct Exporter: Sendable {
                 response = try await exchange(batch, request, try sync.openDatabase())
             } catch {
                 _ = try await unsent(batch, CloudFailure(error))
-                return
+                continue
             }
             _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: response.outcomes, response: response)
             }

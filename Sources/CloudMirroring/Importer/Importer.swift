@@ -19,6 +19,8 @@ struct Importer: Sendable {
         var prefetched = PrefetchedPages()
         /// Pages that arrived and are not applied, by the numbers of their zones.
         var chains: [Int64: ImportChain] = [:]
+        /// Whether the store may have staged pages, of this process or an earlier one.
+        var mayHaveStaged = true
         /// Numbers of the zones of which a staged page was gone.
         var zonesThatLostPages: Set<Int64> = []
         /// Numbers of the zones that were searched for staged pages of an earlier process.
@@ -68,6 +70,7 @@ struct Importer: Sendable {
         if isDone {
             // A server that announced a page and sent the last one.
             pages.dropPrefetched()
+            try await pages.dropChains()
             try await UnreadableRetry(sync: sync).run(database)
         }
         return .pageApplied(records: records, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)

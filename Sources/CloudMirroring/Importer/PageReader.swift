@@ -64,6 +64,7 @@ struct PageReader: Sendable {
         // Once pages are in the file, each one follows them while the next one is fetched and decoded.
         if page.moreComing, chain.stagedCount > 0 || chain.bytes > sync.environment.stagingBytesMax {
             let staged = chain
+            sync.state.withLock { $0.importer.mayHaveStaged = true }
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
                 try await sync.onQueue { [file] in try file.unstage(row.zone) }
                 sync.state.withLock { state in
@@ -230,5 +231,17 @@ struct PageReader: Sendable {
         }
         try await sync.onQueue { [file] in try file.unstage(zone) }
         return Applied()
+    }
+
+    /// Drops the pages of all zones, when each zone is read to its end. Some may be left of a chain that a request made stale, or of a zone
+    /// that was fetched again from its beginning with fewer pages.
+    func dropChains() async throws {
+        let mayHaveStaged = sync.state.withLock { state in
+            state.importer.chains.removeAll()
+            return state.importer.mayHaveStaged
+        }
+        guard mayHaveStaged else { return }
+        try await sync.onQueue { [file] in try file.unstageAll() }
+        sync.state.withLock { $0.importer.mayHaveStaged = false }
     }
 }

@@ -61,6 +61,16 @@ extension MirrorFile {
         stagedFiles?.remove(zone.number)
     }
 
+    /// Removes the staged pages of all zones, and files without a page.
+    func unstageAll() throws {
+        let zones = try store.read { reader in
+            try ZoneTable.all(reader).map(\.zone).filter { try StagedPageTable.hasPages(of: $0.number, reader) }
+        }
+        for zone in zones { try unstage(zone) }
+        guard let files = stagedFiles else { return }
+        for zone in files.zones { files.remove(zone) }
+    }
+
     /// Returns the content of a staged asset; nil if it is not staged.
     func stagedContent(of asset: AssetValue, in zone: MirrorZone, _ reader: StoreReader) throws -> Data? {
         try stagedFiles?.content(of: asset, zone: zone.number) ?? StagedPageTable.content(of: asset, zone: zone.number, reader)
