@@ -44,6 +44,31 @@ import Testing
         #expect(try phone.read { try $0.all("Post").count } == 450)
     }
 
+    /// Pages that are applied together were counted when they arrived.
+    @Test func changesOfAnImportCountOnce() async throws {
+        var limits = Limits()
+        limits.recordsPerLargePage = 200
+        let cloud = try InProcessCloud(limits: limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        let isHeld = Mutex(false)
+        let wire = Holding(try await cloud.addDevice("phone", of: "mia")) { path, _ in
+            path.hasSuffix("changes/database") && isHeld.withLock { $0 }
+        }
+        let phone = try Device("phone", try await cloud.addDevice("spare", of: "mia"), over: wire)
+        for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
+        phone.container.pauseSyncing()
+        try tablet.edit { context in for number in 0..<450 { context.insert("Post", ["title": "\(number)"]) } }
+        try await tablet.container.sync(timeout: .seconds(600))
+        isHeld.withLock { $0 = true }
+        phone.container.resumeSyncing()
+        // The list of zones is read after the pages of the home zone.
+        try await wire.gate.reached()
+        #expect("\(phone.container.syncStatus)" == "importing, 450 done")
+        wire.gate.open()
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.read { try $0.all("Post").count } == 450)
+    }
+
     @Test func anObjectIsWaitingThenOnServer() async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")

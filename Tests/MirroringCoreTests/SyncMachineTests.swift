@@ -130,6 +130,9 @@ import Testing
         // Other devices write concurrently.
         #expect(script.page(200, moreComing: true, remaining: 60).last == "[importing(done: 400, total: Optional(460))]")
         #expect(script.page(10, moreComing: true).last == "[importing(done: 410, total: nil)]")
+        // Pages were dropped and are fetched again, some of them of an earlier attempt that did not count.
+        #expect(script.page(-400, moreComing: true).last == "[importing(done: 10, total: nil)]")
+        #expect(script.page(-20, moreComing: true).last == "[importing(done: 0, total: nil)]")
     }
 
     /// Pages that come in between do not make it impatient.

@@ -27,6 +27,8 @@ struct ImportChain: Sendable {
     /// The token of the last page.
     private(set) var token: String?
     private(set) var hasDeletions = false
+    /// Changes of the pages that this process fetched.
+    private(set) var changeCount = 0
     /// Whether the last page is the zone's last one.
     private(set) var isComplete = false
     /// Bytes in memory, about. Contents that are mapped from a file count as well: it takes room on the disk.
@@ -67,6 +69,7 @@ struct ImportChain: Sendable {
 
     mutating func append(_ page: ImportPage, _ contents: [(AssetValue, Data)]) {
         isComplete = !page.moreComing
+        changeCount += page.changeCount
         // A zone in which nothing has changed since the last page adds nothing.
         if !isEmpty, page.token == token, page.records.isEmpty, page.deletions.isEmpty, !pages.isEmpty {
             pages[pages.count - 1].moreComing = page.moreComing

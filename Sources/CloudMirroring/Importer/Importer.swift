@@ -30,6 +30,14 @@ struct Importer: Sendable {
         var hasRetriedUnreadable = false
         /// When the permissions in the public database were last requested.
         var permissionsRequested = Date.distantPast
+
+        /// Forgets pages of a zone that are fetched again.
+        mutating func forgetChain(of zone: MirrorZone) {
+            chains[zone.number] = nil
+            homeRow = nil
+            // The count is without the changes of the pages.
+            remaining = RemainingCount()
+        }
     }
 
     let sync: StoreSync
@@ -85,7 +93,7 @@ struct Importer: Sendable {
             guard let chain = sync.state.withLock({ $0.importer.chains[MirrorZone.home] }) else { return 0 }
             let applied = try await pages.apply(chain, of: try await homeRow(), database)
             round.isHomeRead = applied.isRead
-            return applied.records
+            return -applied.droppedCount
         }
         if round.isHomeRead {
             if !round.isListed { try await listZones(database) }
@@ -103,14 +111,14 @@ struct Importer: Sendable {
             round.isListed = true
             if try await !zonesToFetch().isEmpty {
                 round.isHomeWithheld = true
-                return try await readSharedZone(database)
+                return try await received + readSharedZone(database)
             }
         }
         let applied = try await pages.apply(chain, of: home, database)
         round.isHomeRead = applied.isRead
         if applied.isRead, !isPushed { sync.state.withLock { $0.importer.pushed.fetched() } }
         if applied.isListed { round.isListed = true }
-        return applied.records
+        return received - applied.droppedCount
     }
 
     private func readPublic(_ database: SyncDatabase, _ round: inout ImportRound) async throws -> (records: Int, isRead: Bool) {
@@ -127,7 +135,7 @@ struct Importer: Sendable {
         }
         let applied = try await pages.apply(chain, of: home, database)
         round.isResumed = isResumed && !applied.isRead
-        return (applied.records, applied.isRead && !isResumed)
+        return (received - applied.droppedCount, applied.isRead && !isResumed)
     }
 
     private func homeRow() async throws -> ZoneTable.Row {
@@ -167,7 +175,7 @@ struct Importer: Sendable {
         else { return 0 }
         do {
             let (chain, received, _) = try await pages.extendChain(of: row, database)
-            return chain.isComplete ? try await pages.apply(chain, of: row, database).records : received
+            return chain.isComplete ? try await received - pages.apply(chain, of: row, database).droppedCount : received
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
@@ -175,11 +183,15 @@ struct Importer: Sendable {
                 return 0
             }
             if failure.code == .changeTokenExpired {
-                let hadPages = sync.state.withLock { $0.importer.chains.removeValue(forKey: zone.number) } != nil
+                let dropped = sync.state.withLock { state in
+                    defer { state.importer.forgetChain(of: zone) }
+                    return state.importer.chains[zone.number]
+                }
+                let hadPages = dropped != nil
                 let reset = try await sync.onQueue { [file] in try file.fetchAgain(zone, hadPages: hadPages, because: failure) }
                 if let reset {
                     try await sync.merge(reset)
-                    return 0
+                    return -(dropped?.changeCount ?? 0)
                 }
             }
             throw failure

@@ -11,7 +11,8 @@ import Synchronization
 /// Reads the change pages of one zone into a chain, and applies the chain in one transaction.
 struct PageReader: Sendable {
     struct Applied {
-        var records = 0
+        /// Changes of dropped pages. They are fetched again, and count then.
+        var droppedCount = 0
         /// Whether the zone was read to its end.
         var isRead = false
         /// Whether the list of zones is known to be current after the chain.
@@ -27,7 +28,8 @@ struct PageReader: Sendable {
     /// Fetches the next page of a zone, with the contents of its assets, and appends it to the zone's chain.
     ///
     /// - Parameter pushed: The changes that notifications carried.
-    /// - Returns: The chain of pages, the number of changes in the appended page, and whether they were pushed.
+    /// - Returns: The chain of pages, the number of changes in the appended page, and whether they were pushed. The number is negative if
+    ///   pages were dropped, which are fetched again.
     func extendChain(
         of row: ZoneTable.Row, pushed: ImportPage? = nil, _ database: SyncDatabase
     ) async throws -> (chain: ImportChain, received: Int, isPushed: Bool) {
@@ -67,11 +69,8 @@ struct PageReader: Sendable {
             sync.state.withLock { $0.importer.mayHaveStaged = true }
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
                 try await sync.onQueue { [file] in try file.unstage(row.zone) }
-                sync.state.withLock { state in
-                    state.importer.chains[row.zone.number] = nil
-                    state.importer.homeRow = nil
-                }
-                return (ImportChain(row), 0, false)
+                sync.state.withLock { $0.importer.forgetChain(of: row.zone) }
+                return (ImportChain(row), page.changeCount - chain.changeCount, false)
             }
             chain.wasStaged()
         }
@@ -198,11 +197,11 @@ struct PageReader: Sendable {
                 try await sync.countWithheld()
                 if !unreadable.isEmpty { sync.state.withLock { $0.details.newlyUnreadable.formUnion(unreadable) } }
                 try await sync.countUnreadable()
-                return Applied(records: records, isRead: chain.isComplete, isListed: isListed)
-            case .dropped: return try await dropChain(of: row.zone)
+                return Applied(isRead: chain.isComplete, isListed: isListed)
+            case .dropped: return try await drop(chain)
             case .lost:
                 let isFirst = sync.state.withLock { $0.importer.zonesThatLostPages.insert(row.zone.number).inserted }
-                let dropped = try await dropChain(of: row.zone)
+                let dropped = try await drop(chain)
                 // The next attempt comes after a delay, or the zone would be fetched again and again.
                 guard isFirst else {
                     throw CloudFailure(
@@ -216,7 +215,7 @@ struct PageReader: Sendable {
                 chain.add(contents)
                 // A record with an asset that was replaced on the server is fetched again.
                 guard missing.isSubset(of: waiting), !contents.isEmpty || !missing.isSubset(of: withheld) else {
-                    return try await dropChain(of: row.zone)
+                    return try await drop(chain)
                 }
                 withheld.formUnion(missing)
             }
@@ -224,13 +223,10 @@ struct PageReader: Sendable {
     }
 
     /// Drops a chain that does not follow the zone's state. The zone is read again from there.
-    private func dropChain(of zone: MirrorZone) async throws -> Applied {
-        sync.state.withLock { state in
-            state.importer.chains[zone.number] = nil
-            state.importer.homeRow = nil
-        }
-        try await sync.onQueue { [file] in try file.unstage(zone) }
-        return Applied()
+    private func drop(_ chain: ImportChain) async throws -> Applied {
+        sync.state.withLock { $0.importer.forgetChain(of: chain.zone) }
+        try await sync.onQueue { [file] in try file.unstage(chain.zone) }
+        return Applied(droppedCount: chain.changeCount)
     }
 
     /// Drops the pages of all zones, when each zone is read to its end. Some may be left of a chain that a request made stale, or of a zone

@@ -78,7 +78,7 @@ extension SyncMachine {
         case (.importing(_, let progress), .pageApplied(let records, let remaining, let next)):
             streak.attempts = 0
             if let next {
-                let done = progress.done + records
+                let done = max(0, progress.done + records)
                 let total = remaining.map { done + $0 }
                 state = .importing(begin(.fetchPage(next), &turn), ImportProgress(done: done, total: total))
             } else {

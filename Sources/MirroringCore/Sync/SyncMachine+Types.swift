@@ -51,6 +51,7 @@ extension SyncMachine {
         /// A set-up or a reset ended.
         case done
         /// - Parameters:
+        ///   - records: Changes that arrived, without those that are fetched again: negative if pages were dropped.
         ///   - remaining: Changes that later pages bring; nil if the server doesn't count them.
         ///   - next: Where the import continues; nil at its end.
         case pageApplied(records: Int, remaining: Int? = nil, next: ImportRound?)

@@ -16,9 +16,12 @@ struct PageChain: Sendable {
     var page: ImportPage?
     /// Contents of assets, without their addresses.
     var assets: [AssetValue: Data] = [:]
+    /// Changes that arrived, with earlier states of a record.
+    private(set) var receivedCount = 0
     private var assetBytes = 0
 
     mutating func append(_ next: ImportPage) {
+        receivedCount += next.changeCount
         guard var page else { return page = next }
         // A later state of a record replaces an earlier one.
         let later = Set(next.records.map(\.recordName)).union(next.deletions)
@@ -67,9 +70,12 @@ struct Importer: Sendable {
         }
         if let due {
             let isApplied = try await apply(due)
-            session.chain.withLock { $0 = PageChain() }
-            // A dropped chain is fetched again.
-            guard isApplied else { return .pageApplied(records: 0, next: ImportRound()) }
+            let received = session.chain.withLock { chain in
+                defer { chain = PageChain() }
+                return chain.receivedCount
+            }
+            // A dropped chain is fetched, and counted, again.
+            guard isApplied else { return .pageApplied(records: fetched.changeCount - received, next: ImportRound()) }
         }
         return .pageApplied(
             records: fetched.changeCount, remaining: fetched.remaining, next: fetched.moreComing ? ImportRound() : nil)
