@@ -17,7 +17,11 @@ extension MirrorFile {
         of sent: ExportBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ writer: StoreWriter
     ) throws {
         if scope == .public { return }
-        let names = try DeletedNames.decide(changes, records, isHome: sent.zone.isHome) { try reader(writer).hasSharedLink(named: $0) }
+        let metadata = reader(writer)
+        let names = try DeletedNames.decide(
+            changes, records, isHome: sent.zone.isHome,
+            hasSharedRecord: { name in try metadata.recordAnywhere(named: name).map { $0.stage != .needsDelete } ?? false },
+            hasSharedLink: { try metadata.hasSharedLink(named: $0) })
         try DeletedNameTable.add(names, writer)
     }
 

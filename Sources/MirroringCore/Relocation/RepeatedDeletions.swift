@@ -84,13 +84,20 @@ package enum DeletedNames {
     ///   - records: The records of the batch before, by name.
     ///   - isHome: Whether the batch went to the home zone. Its relocated records and links were not deleted by the user. Links of other
     ///     zones are stored as well: a device that learns late that its objects were relocated may take them there once more.
+    ///   - hasSharedRecord: Whether the zone of a share has a record of a name that is not being deleted. A source record that a restored
+    ///     server has again belongs to that object, although its key has no row.
     ///   - hasSharedLink: Whether the zone of a share has a link of a name.
     package static func decide(
-        _ changes: BookkeepingChanges, _ records: [String: RecordState], isHome: Bool, hasSharedLink: (String) throws -> Bool
+        _ changes: BookkeepingChanges, _ records: [String: RecordState], isHome: Bool, hasSharedRecord: (String) throws -> Bool,
+        hasSharedLink: (String) throws -> Bool
     ) rethrows -> [String] {
         guard isHome else { return changes.removedLinks }
-        return try changes.removedLinks.filter { try !hasSharedLink($0) }
-            + changes.removedRecords.filter { name in records[name].map { !$0.isRelocated || $0.isDeletedAtDestination } ?? true }
+        let links = try changes.removedLinks.filter { try !hasSharedLink($0) }
+        return try links
+            + changes.removedRecords.filter { name in
+                guard let record = records[name], record.isRelocated else { return true }
+                return try record.isDeletedAtDestination && !hasSharedRecord(name)
+            }
     }
 
     /// Returns the names that an import in the home zone removes from the list: a restored server has these records again, or another device

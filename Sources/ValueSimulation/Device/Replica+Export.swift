@@ -144,9 +144,12 @@ extension Replica {
             write(changes, in: current.zone)
         }
         deletedNames.formUnion(
-            DeletedNames.decide(settlement.changes, records, isHome: zone == MirrorZone.home) { name in
-                zones.shares.contains { zones[$0].links.contains(name) }
-            })
+            DeletedNames.decide(
+                settlement.changes, records, isHome: zone == MirrorZone.home,
+                hasSharedRecord: { name in
+                    zones.shares.contains { record(named: name, in: $0).map { !$0.isRelocated && $0.stage != .needsDelete } ?? false }
+                },
+                hasSharedLink: { name in zones.shares.contains { zones[$0].links.contains(name) } }))
         return settlement.verdict
     }
 

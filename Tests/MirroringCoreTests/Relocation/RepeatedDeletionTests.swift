@@ -109,11 +109,13 @@ private typealias Fixture = RelocationFixture
 
 /// The names of records that the user deleted.
 @Suite struct DeletedNameTests {
+    /// - Parameter shared: The records and links that shares have.
     private func names(records: [String: RecordState], links: [String] = [], isHome: Bool = true, shared: Set<String> = []) -> [String] {
         var changes = BookkeepingChanges()
         changes.removedRecords = records.keys.sorted()
         changes.removedLinks = links
-        return DeletedNames.decide(changes, records, isHome: isHome) { shared.contains($0) }
+        return DeletedNames.decide(
+            changes, records, isHome: isHome, hasSharedRecord: { shared.contains($0) }, hasSharedLink: { shared.contains($0) })
     }
 
     @Test func theNameOfADeletedObjectIsStored() { #expect(names(records: ["post-1": Fixture.uploaded()]) == ["post-1"]) }
@@ -123,6 +125,20 @@ private typealias Fixture = RelocationFixture
 
     @Test func theNameOfARelocatedAndDeletedObjectIsStored() {
         #expect(names(records: ["post-1": Fixture.source(isObjectDeleted: true)]) == ["post-1"])
+    }
+
+    /// A restored server had the source record again, which this device deleted. If the object is shared once more after the share was lost,
+    /// this device would delete it there.
+    @Test func theNameOfASourceRecordThatReturnedIsNotStored() {
+        let current = Fixture.uploaded()
+        let returned = RelocatedRecord.restoredSource(
+            Fixture.arriving(source: nil), of: current, owner: "mia", generation: 7, mark: 9, mapping: Fixture.mapping,
+            key: { Fixture.key("Post", 99) })
+        var stored = returned
+        // Its key has no row: as stored, it is that of a deleted object.
+        stored?.role = .source(isObjectDeleted: true)
+        #expect(names(records: ["post-1": stored ?? current], shared: ["post-1"]).isEmpty)
+        #expect(names(records: ["post-1": stored ?? current]) == ["post-1"])
     }
 
     @Test func namesOfRecordsInOtherZonesAreNotStored() { #expect(names(records: ["post-1": Fixture.uploaded()], isHome: false).isEmpty) }
