@@ -118,10 +118,13 @@ extension TarnMirror {
     public func forgetConflicts(_ conflicts: [Conflict]) async throws {
         let numbers = conflicts.map(\.id)
         try await onMetadata { mirrored in try mirrored.transaction { try mirrored.metadata.removeConflicts(numbers) } }
+        await session.conflictsChanged()
     }
 }
 
 extension MirroredStore {
+    func conflictCount() throws -> Int { try transaction { try metadata.conflictCount() } }
+
     func conflicts() throws -> [TarnMirror.Conflict] {
         try transaction {
             let entries = try metadata.conflicts()

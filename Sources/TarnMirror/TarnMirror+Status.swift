@@ -45,6 +45,8 @@ extension TarnMirror {
         /// Changes that the server rejected permanently. They are sent once more after the next change of their objects, and after the next
         /// start.
         public var rejectedCount = 0
+        /// Entries of the conflict log: see ``TarnMirror/conflicts()``. 0 before the first sync.
+        public var conflictCount = 0
     }
 }
 

@@ -142,8 +142,25 @@ import Testing
         }
         try await pair.converge()
         #expect(try await pair.phone.mirror.conflicts().count == 1)
+        #expect(pair.phone.mirror.status.conflictCount == 1)
         try await pair.phone.mirror.forgetConflicts(try await pair.phone.mirror.conflicts())
         #expect(try await pair.phone.mirror.conflicts().isEmpty)
+        #expect(pair.phone.mirror.status.conflictCount == 0)
+    }
+
+    @Test func theStatusOfTheNextLaunchHasTheNumberOfConflicts() async throws {
+        let pair = try await pair()
+        #expect(pair.phone.mirror.status.conflictCount == 0)
+        try await offline(pair.phone) {
+            try pair.tablet.edit(set("one", "summary"))
+            try await pair.tablet.sync()
+            try pair.phone.edit(set("two", "summary"))
+        }
+        try await pair.converge()
+        try await pair.phone.kill()
+        let phone = try MirrorDevice(pair.phone.transport, file: pair.phone.file)
+        try await phone.sync()
+        #expect(phone.mirror.status.conflictCount == 1)
     }
 
     /// The context is unchanged.

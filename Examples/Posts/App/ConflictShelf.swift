@@ -10,6 +10,7 @@ import TarnMirror
     private let device: PostsDevice
     private let library: PostLibrary
     private let feed: PostFeed
+    private var entries: [LosingValue] = []
     private var numbers: [LosingValue.ID: Int] = [:]
     private var shown: [Int: LosingValue] = [:]
 
@@ -22,7 +23,18 @@ import TarnMirror
     /// Reads the log, and sends it to the pages.
     func refresh() async {
         // A log that cannot be read has no entries to show; sync reports the file's error.
-        let entries = (try? await device.losingValues()) ?? []
+        entries = (try? await device.losingValues()) ?? []
+        show()
+    }
+
+    /// Sends the entries with the present values of their objects to the pages. The log is read if its number of entries changed.
+    ///
+    /// - Parameter count: The number of entries.
+    func refresh(count: Int) async {
+        if count == entries.count { show() } else { await refresh() }
+    }
+
+    private func show() {
         shown = [:]
         var messages: [ConflictMessage] = []
         for entry in entries {

@@ -67,7 +67,7 @@ struct CloudParts: Sendable {
     }
 }
 
-/// Starts the mirror, forwards its status, reads the conflict log after each sync, and stops the mirror with the app.
+/// Starts the mirror, forwards its status, reads the conflict log if a sync changed it, and stops the mirror with the app.
 struct MirrorWatch: Service {
     let mirror: TarnMirror
     let feed: PostFeed
@@ -77,7 +77,7 @@ struct MirrorWatch: Service {
         mirror.start()
         for await status in mirror.statusUpdates.cancelOnGracefulShutdown() {
             await feed.show(SyncMessage(status))
-            if status.activity == .idle { await conflicts.refresh() }
+            if status.activity == .idle { await conflicts.refresh(count: status.conflictCount) }
         }
         await mirror.stop()
     }

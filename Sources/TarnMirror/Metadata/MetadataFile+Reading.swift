@@ -143,7 +143,15 @@ extension MetadataFile {
         try objects(.conflict, sortedBy: ["number"]).map { ($0.number("number"), ConflictColumns($0)) }
     }
 
+    /// Counts the entries of the conflict log, unless the number is known.
+    func conflictCount() throws -> Int {
+        let count = try knownConflictCount ?? self.count(.conflict)
+        knownConflictCount = count
+        return count
+    }
+
     func removeConflicts(_ numbers: [Int64]) throws {
+        knownConflictCount = nil
         for number in numbers {
             let predicate = NSPredicate(format: "number == %@", argumentArray: [NSNumber(value: number)])
             for object in try objects(.conflict, where: predicate) { context.delete(object) }

@@ -43,6 +43,7 @@ extension MetadataFile {
 
     private func append(_ conflicts: [ConflictColumns]) throws {
         if conflicts.isEmpty { return }
+        knownConflictCount = nil
         var number = try maximum(of: "number", in: .conflict)
         for conflict in conflicts {
             number += 1

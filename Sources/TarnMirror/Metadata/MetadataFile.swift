@@ -13,6 +13,8 @@ final class MetadataFile: @unchecked Sendable {
     let context: NSManagedObjectContext
     private let container: NSPersistentContainer
     private let path: String
+    /// The number of entries in the conflict log; nil if it may have changed since they were counted.
+    var knownConflictCount: Int?
 
     /// Paths of the open files of this process: two mirrors of one store would send each change twice.
     private static let open = Mutex<Set<String>>([])

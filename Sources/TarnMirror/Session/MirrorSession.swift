@@ -26,6 +26,9 @@ final class MirrorSession: Sendable {
         var observer: Observation?
         var lastFailure: CloudFailure?
         var rejectedCount = 0
+        var conflictCount = 0
+        /// The last status of the machine.
+        var lastReport: SyncStatus?
 
         var tasks: [Task<Void, Never>] { [loop, operation, timer, polling, counting].compactMap(\.self) }
     }
@@ -98,7 +101,8 @@ final class MirrorSession: Sendable {
         }
         for task in tasks { task.cancel() }
         observer?.end()
-        status.post(TarnMirror.Status(activity: .stopped, pendingCount: status.current.pendingCount))
+        let last = status.current
+        status.post(TarnMirror.Status(activity: .stopped, pendingCount: last.pendingCount, conflictCount: last.conflictCount))
     }
 
     /// Ends the loop and returns once no task of it touches the store any more.
@@ -214,10 +218,30 @@ final class MirrorSession: Sendable {
     }
 
     private func report(_ machineStatus: SyncStatus) {
-        var machineStatus = machineStatus
-        let (rejected, isStopped) = state.withLock { ($0.rejectedCount, $0.isStopped) }
-        machineStatus.rejectedCount = rejected
-        if !isStopped { status.post(TarnMirror.Status(machineStatus)) }
+        var reported = TarnMirror.Status(machineStatus)
+        let isStopped = state.withLock { state in
+            state.lastReport = machineStatus
+            (reported.rejectedCount, reported.conflictCount) = (state.rejectedCount, state.conflictCount)
+            return state.isStopped
+        }
+        if !isStopped { status.post(reported) }
+    }
+
+    /// Reads the number of entries in the conflict log, for the next report.
+    func countConflicts() async {
+        // The next operation reports a file that cannot be read.
+        guard let count = try? await onFile({ [mirrored] in try mirrored.conflictCount() }) else { return }
+        state.withLock { $0.conflictCount = count }
+    }
+
+    /// Reports the last status again, after the app changed the conflict log.
+    func conflictsChanged() async {
+        await countConflicts()
+        // Behind earlier reports.
+        try? await onFile { [self] in
+            guard let last = state.withLock({ $0.lastReport }) else { return }
+            report(last)
+        }
     }
 
     // MARK: The file's queue

@@ -17,6 +17,7 @@ struct OperationRun: Sendable {
             let outcome = try await result(of: operation)
             if case .batchPlanned = outcome { return outcome }
             session.failed(nil)
+            await session.countConflicts()
             return outcome
         } catch {
             let failure = await explanation(of: CloudFailure(error))

@@ -81,6 +81,7 @@ final class MirroredStore: @unchecked Sendable {
                     metadata.context.rollback()
                     metadata.context.reset()
                     keys.trim(always: true)
+                    metadata.knownConflictCount = nil
                     knownPendingCount = nil
                     mayHaveRejections = true
                     throw error
