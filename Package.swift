@@ -158,8 +158,7 @@ let package = Package(
             dependencies: [
                 "CMalloc", "CSQLite", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudIdentity", "CloudKit", "CloudServer",
                 "CloudService", "CloudStorageSupport", "CloudWire", "ManagedModel", "MirroringCore", "ModelFile", "ModelTool",
-                "SQLiteStore",
-                "SystemSupport",
+                "SQLiteStore", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -238,8 +237,8 @@ let package = Package(
             path: "Tests/StatementPlans", exclude: ["Statements"]),
         // A disk that fails when a test wants it to.
         .target(name: "CFaultyDisk", path: "Sources/TestSupport/CFaultyDisk"),
-        // Model files in temporary folders.
-        .target(name: "ModelFolders", dependencies: ["ModelFile"], path: "Sources/TestSupport/ModelFolders"),
+        // Model files in temporary folders, and a model that several test targets use.
+        .target(name: "ModelFolders", dependencies: ["CoreData", "ManagedModel", "ModelFile"], path: "Sources/TestSupport/ModelFolders"),
         // A folder, a clock, numbers from a seed: each for one test.
         .target(name: "TestBasics", path: "Sources/TestSupport/TestBasics"),
         // A store of the kind that a run of the tests chooses.
@@ -287,14 +286,15 @@ let package = Package(
             name: "CloudMirroringTests",
             dependencies: [
                 "CFaultyDisk", "CloudCollaboration", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudService", "CloudWire",
-                "CoreData", "ManagedModel", "MirroringCore", "ObjectGraph", "SQLiteStore", "StatementPlans", "SystemSupport", "TestBasics",
+                "CoreData", "ManagedModel", "MirroringCore", "ModelFolders", "ObjectGraph", "SQLiteStore", "StatementPlans",
+                "SystemSupport", "TestBasics",
             ],
             resources: [.copy("Samples")]),
         .testTarget(
             name: "TarnMirrorTests",
             dependencies: [
                 "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore", "TarnMirror",
-                "SimulationKit", "TestBasics",
+                "ModelFolders", "SimulationKit", "TestBasics",
             ]),
         .testTarget(name: "SimulationTests", dependencies: ["SimulationKit", "TestBasics"]),
         .testTarget(name: "CloudCollaborationTests", dependencies: ["CloudCollaboration", "CoreData"]),

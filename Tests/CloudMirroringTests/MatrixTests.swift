@@ -8,49 +8,16 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import ModelFolders
 import TestBasics
 import Testing
 
 /// What apps of any kind have: hierarchies, relationships of an entity with itself, history that is purged, pinned views.
 @Suite(.closesFixtures, .timeLimit(.minutes(10))) struct MatrixTests {
-    /// Three levels, and one entity in relationships of every shape with itself.
-    private static var family: Model {
-        Model(entities: [
-            Entity(
-                name: "Animal", isAbstract: true, attributes: [Attribute(name: "name", type: .string)],
-                relationships: [
-                    Relationship(name: "mother", destination: "Animal", inverse: "children"),
-                    Relationship(name: "children", destination: "Animal", inverse: "mother", isToMany: true),
-                    Relationship(name: "mate", destination: "Animal", inverse: "mate"),
-                    Relationship(name: "friends", destination: "Animal", inverse: "friends", isToMany: true),
-                    Relationship(name: "follows", destination: "Animal", inverse: "followers", isToMany: true),
-                    Relationship(name: "followers", destination: "Animal", inverse: "follows", isToMany: true),
-                ]),
-            Entity(name: "Dog", superentity: "Animal", attributes: [Attribute(name: "tricks", type: .integer32)]),
-            Entity(name: "Puppy", superentity: "Dog", attributes: [Attribute(name: "toy", type: .string)]),
-        ])
-    }
-
-    private func picture(_ device: Device) throws -> [String] {
-        try device.read { context in
-            try context.all("Animal").map { animal in
-                func names(_ key: String) -> [String] {
-                    ((animal.value(forKey: key) as? Set<NSManagedObject>) ?? []).compactMap { $0.value(forKey: "name") as? String }.sorted()
-                }
-                func name(_ key: String) -> String {
-                    (animal.value(forKey: key) as? NSManagedObject)?.value(forKey: "name") as? String ?? "–"
-                }
-                let own = animal.value(forKey: "name") as? String ?? "?"
-                return "\(animal.entity.name ?? "?") \(own): \(name("mother")) \(names("children")) \(name("mate")) "
-                    + "\(names("friends")) \(names("follows")) \(names("followers"))"
-            }.sorted()
-        }
-    }
-
     @Test func hierarchiesAndRelationshipsWithOneselfTravel() async throws {
         let cloud = try InProcessCloud()
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Self.family)
-        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: Self.family)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: Family.model)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: Family.model)
         try tablet.edit { context in
             let rex = context.insert("Dog", ["name": "Rex 🐕‍🦺𝔘", "tricks": 3])
             let bella = context.insert("Dog", ["name": "Bella"])
@@ -60,8 +27,8 @@ import Testing
             pup.setValue(Set([rex]), forKey: "follows")
         }
         for device in [tablet, phone] { try await device.container.sync(timeout: .seconds(600)) }
-        let sent = try picture(tablet)
-        #expect(try picture(phone) == sent)
+        let sent = try tablet.read(Family.picture)
+        #expect(try phone.read(Family.picture) == sent)
         #expect(sent.count == 3)
         #expect(sent[2] == "Puppy Pup: Bella [] – [\"Rex 🐕‍🦺𝔘\"] [\"Rex 🐕‍🦺𝔘\"] []")
         try phone.edit { context in
@@ -72,8 +39,8 @@ import Testing
             rex.setValue(rex, forKey: "mother")
         }
         for device in [phone, tablet] { try await device.container.sync(timeout: .seconds(600)) }
-        let changed = try picture(tablet)
-        #expect(try picture(phone) == changed)
+        let changed = try tablet.read(Family.picture)
+        #expect(try phone.read(Family.picture) == changed)
         #expect(changed != sent)
         #expect(changed[1].hasPrefix("Dog Rex 🐕‍🦺𝔘: Rex 🐕‍🦺𝔘 [\"Rex 🐕‍🦺𝔘\"] – [\"Bella\", \"Rex 🐕‍🦺𝔘\"]"))
         // One record type for all of them, with the entity in a field.

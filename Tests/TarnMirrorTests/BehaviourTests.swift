@@ -7,6 +7,7 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import ModelFolders
 import TestBasics
 import Testing
 
