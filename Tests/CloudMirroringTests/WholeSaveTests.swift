@@ -36,6 +36,21 @@ import Testing
 
     private func stage(_ bytes: Int) -> (inout SyncEnvironment) -> Void { { $0.stagingBytesMax = bytes } }
 
+    /// A server, and a device that has sent objects to it.
+    private func sent(
+        model: Model = Posts.model, _ save: @Sendable (NSManagedObjectContext) throws -> Void
+    ) async throws -> (cloud: InProcessCloud, tablet: Device) {
+        let cloud = try InProcessCloud(limits: Self.limits)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model)
+        try tablet.edit(save)
+        try await tablet.container.sync(timeout: .seconds(600))
+        return (cloud, tablet)
+    }
+
+    private func sent(posts count: Int) async throws -> (cloud: InProcessCloud, tablet: Device) {
+        try await sent { context in for number in 0..<count { context.insert("Post", ["title": "\(number)"]) } }
+    }
+
     /// In memory and in the file, which is where pages of large imports wait.
     @Test(arguments: [4_000_000, 0]) func insertsUpdatesAndDeletionsOfOneSaveAppearTogether(stagingBytesMax: Int) async throws {
         let cloud = try InProcessCloud(limits: Self.limits)
@@ -53,13 +68,10 @@ import Testing
     }
 
     @Test(arguments: [4_000_000, 0]) func linksOfOneSaveAppearWithTheirObjectsOnANewDevice(stagingBytesMax: Int) async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in
+        let (cloud, tablet) = try await sent { context in
             let tags = (0..<5).map { context.insert("Tag", ["name": "\($0)"]) }
             for number in 0..<50 { context.insert("Post", ["title": "\(number)"]).setValue(Set(tags), forKey: "tags") }
         }
-        try await tablet.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), configure: stage(stagingBytesMax))
         let views = Views(of: phone) { context in
             let posts = try context.all("Post")
@@ -98,10 +110,9 @@ import Testing
 
     /// A record that changes while pages are fetched moves behind them, and so do the other records of its save.
     @Test(arguments: [4_000_000, 0]) func savesDuringAnImportAppearWithIt(stagingBytesMax: Int) async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<200 { context.insert("Post", ["title": "\(number)", "content": "old"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent { context in
+            for number in 0..<200 { context.insert("Post", ["title": "\(number)", "content": "old"]) }
+        }
         let transport = try await cloud.addDevice("phone", of: "mia")
         let answers = Mutex(0)
         let holding = Holding(transport) { path, _ in
@@ -141,10 +152,7 @@ import Testing
 
     /// A device requests nothing while it is paused. Pages that it prefetched before would lack later saves.
     @Test func anImportAfterAPauseIsUpToDate() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent(posts: 100)
 
         let gate = Gate()
         let faults = Faults(try await cloud.addDevice("phone", of: "mia"), gate: gate)
@@ -186,15 +194,12 @@ import Testing
 
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
     @Test func aKilledImportResumes() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in
+        let (cloud, tablet) = try await sent { context in
             for number in 0..<4 {
                 context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: number == 2 ? 5_000_000 : 1_500_000)])
             }
             for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
         }
-        try await tablet.container.sync(timeout: .seconds(600))
 
         let transport = try await cloud.addDevice("phone", of: "mia")
         var phone = try await killedPhone(transport)
@@ -233,13 +238,10 @@ import Testing
 
     /// A process may end between its commit and the removal of files, or a file may be lost with a disk's cache.
     @Test func stagedFilesAndPagesMayDiffer() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in
+        let (cloud, tablet) = try await sent { context in
             for number in 0..<4 { context.insert("ImageData", ["data": Data(repeating: UInt8(number), count: 1_500_000)]) }
             for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
         }
-        try await tablet.container.sync(timeout: .seconds(600))
         let transport = try await cloud.addDevice("phone", of: "mia")
         var phone = try await killedPhone(transport)
         let folder = Self.stagedFolder(of: phone.file)
@@ -258,10 +260,7 @@ import Testing
 
     /// The pages that arrived are fetched again. They are not flushed to the disk, and a power cut may take any of them.
     @Test(arguments: Damage.allCases) func aStagedPageIsLost(_ damage: Damage) async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent(posts: 300)
         let transport = try await cloud.addDevice("phone", of: "mia")
         var phone = try await killedPhone(transport)
         let pages = Self.stagedFiles(of: phone.file).filter { $0.contains("-page-") }.sorted()
@@ -293,10 +292,7 @@ import Testing
 
     /// Stores whose names differ in the extension alone share the support folder, and number their pages alike.
     @Test func storesOfOneNameStageApart() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent(posts: 300)
         let transport = try await cloud.addDevice("phone", of: "mia")
         var phone = try await killedPhone(transport)
         let other = phone.file.deletingPathExtension().appendingPathExtension("store")
@@ -313,10 +309,7 @@ import Testing
 
     /// Another program deletes the files: the pages are not fetched again and again without a delay.
     @Test func stagedPagesThatAreLostAgainAndAgainWait() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent(posts: 100)
         let transport = try await cloud.addDevice("phone", of: "mia")
         let gate = Gate()
         let faults = Faults(transport, gate: gate)
@@ -347,14 +340,11 @@ import Testing
         for (index, entity) in model.entities.enumerated() where entity.name == "ImageData" {
             model.entities[index].attributes[0].allowsExternalBinaryDataStorage = true
         }
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model)
-        try tablet.edit { context in
+        let (cloud, tablet) = try await sent(model: model) { context in
             // Of the same content, and so of the same asset.
             for _ in 0..<2 { context.insert("ImageData", ["data": Data(repeating: 7, count: 1_500_000)]) }
             for number in 0..<100 { context.insert("Post", ["title": "\(number)"]) }
         }
-        try await tablet.container.sync(timeout: .seconds(600))
         let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"), model: model, configure: stage(0))
         try await phone.container.sync(timeout: .seconds(600))
         #expect(try phone.dump == tablet.dump)
@@ -368,10 +358,7 @@ import Testing
 
     /// Changes with an expired token are fetched from the beginning, and shown once they are complete.
     @Test func aTokenThatExpiresBetweenPagesRestartsWithoutAPartialImport() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let cloud = try await sent(posts: 300).cloud
         let transport = try await cloud.addDevice("phone", of: "mia")
         let faults = Faults(transport)
         faults.plan(
@@ -386,10 +373,7 @@ import Testing
 
     /// The second attempt has one page, which is not staged.
     @Test func stagedPagesOfAnEarlierAttemptAreRemoved() async throws {
-        let cloud = try InProcessCloud(limits: Self.limits)
-        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
-        try tablet.edit { context in for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) } }
-        try await tablet.container.sync(timeout: .seconds(600))
+        let (cloud, tablet) = try await sent(posts: 300)
         let gate = Gate()
         let faults = Faults(try await cloud.addDevice("phone", of: "mia"), gate: gate)
         faults.plan(
