@@ -74,6 +74,7 @@ final class StatusBoard: Sendable {
         var current = TarnMirror.Status(activity: .stopped, pendingCount: 0)
         var readers: [Int: AsyncStream<TarnMirror.Status>.Continuation] = [:]
         var lastReader = 0
+        var isEnded = false
     }
 
     private let state = Mutex(State())
@@ -82,12 +83,18 @@ final class StatusBoard: Sendable {
 
     var current: TarnMirror.Status { state.withLock { $0.current } }
 
-    func post(_ status: TarnMirror.Status) {
-        let readers = state.withLock { state in
-            state.current = status
-            return state.readers.values.map { $0 }
+    func post(_ status: TarnMirror.Status) { post(status, isLast: false) }
+
+    /// Posts the last status: a report that is still on its way is ignored.
+    func end(with status: TarnMirror.Status) { post(status, isLast: true) }
+
+    private func post(_ status: TarnMirror.Status, isLast: Bool) {
+        state.withLock { state in
+            if state.isEnded { return }
+            (state.current, state.isEnded) = (status, isLast)
+            // Inside the lock, to keep the order. A stream does not run its reader's code.
+            for reader in state.readers.values { reader.yield(status) }
         }
-        for reader in readers { reader.yield(status) }
     }
 
     func updates() -> AsyncStream<TarnMirror.Status> {
@@ -98,7 +105,12 @@ final class StatusBoard: Sendable {
             continuation.yield(state.current)
             return state.lastReader
         }
-        continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.readers[number] = nil } }
+        continuation.onTermination = { [weak self] _ in
+            // In a task: a stream may end inside the lock.
+            Task { self?.forget(number) }
+        }
         return stream
     }
+
+    private func forget(_ number: Int) { _ = state.withLock { $0.readers.removeValue(forKey: number) } }
 }

@@ -102,7 +102,7 @@ final class MirrorSession: Sendable {
         for task in tasks { task.cancel() }
         observer?.end()
         let last = status.current
-        status.post(TarnMirror.Status(activity: .stopped, pendingCount: last.pendingCount, conflictCount: last.conflictCount))
+        status.end(with: TarnMirror.Status(activity: .stopped, pendingCount: last.pendingCount, conflictCount: last.conflictCount))
     }
 
     /// Ends the loop and returns once no task of it touches the store any more.
@@ -219,18 +219,17 @@ final class MirrorSession: Sendable {
 
     private func report(_ machineStatus: SyncStatus) {
         var reported = TarnMirror.Status(machineStatus)
-        let isStopped = state.withLock { state in
+        state.withLock { state in
             state.lastReport = machineStatus
             (reported.rejectedCount, reported.conflictCount) = (state.rejectedCount, state.conflictCount)
-            return state.isStopped
         }
-        if !isStopped { status.post(reported) }
+        status.post(reported)
     }
 
     /// Reads the number of entries in the conflict log, for the next report.
     func countConflicts() async {
-        // The next operation reports a file that cannot be read.
-        guard let count = try? await onFile({ [mirrored] in try mirrored.conflictCount() }) else { return }
+        // The next operation reports a file that cannot be read. A stopped mirror has closed it.
+        guard let count = try? await onFile({ [self] () throws -> Int? in try isStopped ? nil : mirrored.conflictCount() }) else { return }
         state.withLock { $0.conflictCount = count }
     }
 
