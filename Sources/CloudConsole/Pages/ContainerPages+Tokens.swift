@@ -64,6 +64,13 @@ extension ContainerPages {
             let callback = fields["callback"].flatMap { $0.isEmpty ? nil : $0 }
             guard (origins + (callback.map { [$0] } ?? [])).allSatisfy({ $0.hasPrefix("https://") || $0.hasPrefix("http://") })
             else { throw WireError(.badRequest, "An address begins with https:// or http://.") }
+            // As ``AddToken`` requires it of commands.
+            guard environment == .development || !origins.isEmpty else {
+                throw WireError(
+                    .badRequest,
+                    "A token for production needs the origins of its pages, such as https://app.example.org: without them, a page of any site could ask people to sign in for your app."
+                )
+            }
             return try await storage.addAPIToken(
                 APIToken(
                     containerIdentifier: container, environment: environment, label: label, callbackURL: callback,

@@ -72,7 +72,9 @@ import Testing
         case .tokens:
             return [
                 Page(path: path, post: 400),
-                Page(path: "\(production)/tokens", fields: ["do": "add-token", "label": "x"], needsConfirmation: true),
+                Page(
+                    path: "\(production)/tokens", fields: ["do": "add-token", "label": "x", "origins": "https://app.example.org"],
+                    needsConfirmation: true),
             ]
         case .roles, .subscriptions: return [Page(path: path)]
         case .reach: return [Page(path: path, post: 404)]

@@ -72,6 +72,18 @@ import Testing
         expectProblem(await visitor.post(tokens, ["do": "remove-token", "id": "7"]), status: 409)
     }
 
+    @Test func aTokenForProductionNeedsOrigins() async throws {
+        let tokens = "/console/c/\(Village.container)/production/tokens"
+        #expect(await visitor.get(tokens).text.contains(#"name="origins" value="" required"#))
+        expectProblem(
+            await visitor.post(tokens, ["do": "add-token", "label": "page", "origins": " , "]), keeps: #"value="page""#,
+            "A token for production needs the origins of its pages")
+        #expect(try await village.store.apiTokens().isEmpty)
+        #expect(await visitor.post(tokens, ["do": "add-token", "label": "page", "origins": "https://a.example"]).status == 200)
+        #expect(await visitor.get("\(ConsoleTests.base)/tokens").text.contains(#"placeholder="all; or https"#))
+        #expect(try await village.store.apiTokens().map(\.allowedOrigins) == [["https://a.example"]])
+    }
+
     @Test func aListKeepsTheSelectionOfARejectedChange() async throws {
         let list = "\(ConsoleTests.base)/records?place=public/_defaultZone&type=Plant"
         let change = ["do": "edit", "set": "count", "to": "many", "x.0": "p<1>", "t.0": "1"]
