@@ -90,14 +90,27 @@ extension PostgresServerStore {
         let known = try await historyTerm()
         guard known?.milliseconds != milliseconds, known != nil || milliseconds > 0 else { return }
         try await writing { connection in
-            guard milliseconds > 0 else {
-                try connection.send("DELETE FROM record_versions")
-                try connection.send("DELETE FROM kept_assets")
-                return try connection.send("DELETE FROM meta WHERE key = $1", [HistoryTerm.key])
-            }
+            guard milliseconds > 0 else { return try connection.send("DELETE FROM meta WHERE key = $1", [HistoryTerm.key]) }
             try connection.send(
                 "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 [HistoryTerm.key, HistoryTerm(milliseconds: milliseconds, since: known?.since ?? now).value])
+        }
+        if milliseconds == 0 { try await makeVersionsDue(now: now) }
+    }
+
+    /// Makes partitions with versions due, so that the next housekeeping removes them. One that a unit has locked is due within a day.
+    private func makeVersionsDue(now: Int64) async throws {
+        var count = Engine.rowsPerUnit
+        while count == Engine.rowsPerUnit {
+            count = try await writing { connection in
+                try connection.query(
+                    """
+                    UPDATE partitions SET due = $1 WHERE part IN (
+                        SELECT part FROM partitions p WHERE (due IS NULL OR due > $1)
+                        AND EXISTS (SELECT 1 FROM record_versions v WHERE v.part = p.part) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1
+                    """, [now, Engine.rowsPerUnit]
+                ).rows.count
+            }
         }
     }
 }
@@ -139,10 +152,10 @@ extension PostgresUnit {
         swept.uploads = try remove("uploads", "id", where: "created < $2", unused, returning: "id", .uploads).map { $0[0] }
         _ = try remove("staged_requests", "user_name, device, save, number", where: "at < $2", unused, .staged)
         _ = try remove("change_log", "last", where: "at < $2", deleted, .changeLog)
-        if let term {
-            _ = try remove("record_versions", "zone, name, change", where: "replaced < $2", now - term.milliseconds, .history)
-            _ = try remove("kept_assets", "checksum", where: "until < $2", now, .history)
-        }
+        // Without a term the server keeps none.
+        let replaced = term.map { now - $0.milliseconds } ?? .max
+        _ = try remove("record_versions", "zone, name, change", where: "replaced < $2", replaced, .history)
+        _ = try remove("kept_assets", "checksum", where: "until < $2", term == nil ? .max : now, .history)
         swept.files = try remove(
             "assets", "checksum",
             where: """

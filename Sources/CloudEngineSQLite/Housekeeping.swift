@@ -123,23 +123,25 @@ extension SQLiteServerStore {
 
     // MARK: History and files
 
+    /// Removes versions and kept files that have expired; all of them if the server keeps none.
     private func removeHistory(now: Int64) async throws {
         try await repeating { db in
-            guard let term = try HistoryTerm(db) else { return 0 }
+            let replaced = try HistoryTerm(db).map { now - $0.milliseconds } ?? .max
             try db.run(
                 """
                 DELETE FROM record_versions WHERE rowid IN (SELECT rowid FROM record_versions WHERE replaced < ? ORDER BY replaced LIMIT ?)
-                """, [now - term.milliseconds, Engine.rowsPerUnit])
+                """, [replaced, Engine.rowsPerUnit])
             return db.changesCount
         }
+        let until: Int64 = try await reading { try HistoryTerm($0) == nil } ? .max : now
         try await remove(after: NamedKey()) { db, last, count in
             try db.rows(
                 """
                 SELECT part, checksum FROM kept_assets WHERE (part, checksum) > (?, ?) AND until < ? ORDER BY part, checksum LIMIT ?
-                """, [last.part, last.name, now, count]
+                """, [last.part, last.name, until, count]
             ).map { NamedKey($0) }
         } _: { db, key in
-            try db.run("DELETE FROM kept_assets WHERE part = ? AND checksum = ? AND until < ?", [key.part, key.name, now])
+            try db.run("DELETE FROM kept_assets WHERE part = ? AND checksum = ? AND until < ?", [key.part, key.name, until])
         }
     }
 

@@ -97,15 +97,13 @@ extension SQLiteUnit {
 }
 
 extension SQLiteServerStore {
-    /// Sets the retention of record versions; 0 stores none, and deletes the stored ones.
+    /// Sets the retention of record versions. With 0 none are stored, and ``removeExpired(now:)`` removes the stored ones.
     package func keepHistory(milliseconds: Int64, now: Int64) async throws {
         try await writing { db in
             let known = try HistoryTerm(db)
             guard milliseconds > 0 else {
-                guard known != nil else { return }
-                try db.execute(sql: "DELETE FROM record_versions")
-                try db.execute(sql: "DELETE FROM kept_assets")
-                return try HistoryTerm.set(nil, db)
+                if known != nil { try HistoryTerm.set(nil, db) }
+                return
             }
             guard known?.milliseconds != milliseconds else { return }
             try HistoryTerm.set(HistoryTerm(milliseconds: milliseconds, since: known?.since ?? now), db)

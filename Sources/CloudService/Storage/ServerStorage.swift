@@ -11,7 +11,7 @@ package protocol ServerStorage: EngineStorage, AccountStorage, AssetStorage, Adm
     var commits: Int { get }
     /// What all databases take together.
     func totalUsage() async throws -> StoredBytes
-    /// Sets the retention of record versions; 0 stores none, and deletes the stored ones.
+    /// Sets the retention of record versions. With 0 none are stored, and ``removeExpired(now:)`` removes the stored ones.
     func keepHistory(milliseconds: Int64, now: Int64) async throws
     /// Removes expired rows and files: at start, and every hour.
     func removeExpired(now: Int64) async throws

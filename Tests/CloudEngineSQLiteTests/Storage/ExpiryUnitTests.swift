@@ -65,4 +65,36 @@ import Testing
         }
         try test.end()
     }
+    /// A server that is started without history has the versions of all users from before.
+    @Test(arguments: StorageKind.installed)
+    func versionsAreRemovedInSeveralUnitsOnceNoneAreKept(_ kind: StorageKind) async throws {
+        let test = try kind.make()
+        let storage = try test.storage
+        try await storage.keepHistory(milliseconds: Self.day, now: Self.start)
+        try await storage.write(Self.mia) { unit in
+            _ = try unit.raiseCounter(by: 2 * Self.count)
+            try unit.save(StoredZone(key: 1, name: "Garden", change: Int64(2 * Self.count)), at: Self.start)
+            for round in 0..<2 {
+                let records = (1...Self.count).map { number in
+                    StoredRecord(
+                        record: Record(recordName: "r\(number)", recordType: "Plant"), change: Int64(round * Self.count + number))
+                }
+                try unit.save(records, in: 1, at: Self.start + Int64(round))
+            }
+        }
+        func versionCount() async throws -> Int {
+            try await storage.read(Self.mia) { try $0.records(ofZone: 1, at: Self.start).count }
+        }
+        #expect(try await versionCount() == Self.count)
+        try await storage.keepHistory(milliseconds: 0, now: Self.start + 2)
+        #expect(try await versionCount() == Self.count)
+        #expect(try await storage.read(Self.mia) { try $0.historyStart(now: Self.start + 2) } == nil)
+        let before = storage.commits
+        try await storage.removeExpired(now: Self.start + 2)
+        let after = storage.commits
+        try await storage.removeExpired(now: Self.start + 2)
+        #expect(after - before > storage.commits - after)
+        #expect(try await versionCount() == 0)
+        try test.end()
+    }
 }
