@@ -9,6 +9,7 @@ import CloudWire
 struct ZonePages {
     static let pageRecords = 100
     private static let zonesShown = 200
+    private static let deletedZonesShown = 50
     /// Changes of each zone at most that the list counts.
     private static let recordsCounted = 2000
 
@@ -68,7 +69,13 @@ struct ZonePages {
         }
         if let note = Self.note(shared.zones.count, "that others share") { notes.append(note) }
         var values: [String: Any] = ["zones": rows, "notes": notes]
-        if parent.consent == nil { values["canCreate"] = true }
+        if parent.consent == nil {
+            values["canCreate"] = true
+            let deleted = try await parent.service.deletedZones(try await parent.call(.private, .reading), limit: Self.deletedZonesShown)
+            if !deleted.isEmpty {
+                values["deleted"] = ["zones": deleted.map { ["name": $0, "restore": address(.private, $0) + "/restore"] }]
+            }
+        }
         if let problem { values["problem"] = problem }
         return parent.page("zones", values, title: "Zones")
     }

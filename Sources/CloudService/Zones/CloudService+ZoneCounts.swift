@@ -30,6 +30,17 @@ extension CloudService {
         }
     }
 
+    /// Zones that an app or an operator deleted, the last one first; empty if the server keeps no history to restore them from.
+    ///
+    /// - Parameter limit: Zones at most, of the 10,000 that were deleted or changed first.
+    package func deletedZones(_ call: Call, limit: Int) async throws -> [String] {
+        try await read(call) { view in
+            guard try view.historyStart(now: call.now) != nil else { return [] }
+            let deleted = try view.zones(changedAfter: 0, limit: 10_000).filter { $0.isDeleted && $0.deletionReason == .deleted }
+            return deleted.reversed().prefix(limit).map(\.name)
+        }
+    }
+
     /// Restores a zone to a time; see `Engine.restoreZone(_:to:in:_:)`.
     ///
     /// - Parameter time: Milliseconds since 1970 UTC.

@@ -87,6 +87,22 @@ import Testing
         #expect(try await mia.lookup("b")[0].record == nil)
     }
 
+    @Test func aDeletedZoneIsListedAndRestored() async throws {
+        try await village.store.keepHistory(milliseconds: 86_400_000, now: village.clock.now)
+        try await mia.modify([RecordOperation(.create, .plant("a"))])
+        village.clock.advance(seconds: 120)
+        #expect(await !visitor.get(Self.zones).text.contains("Deleted zones"))
+        #expect(await visitor.post("\(Self.zones)/private/Garden/delete", ["zone": "Garden"]).status == 303)
+        try await village.service.emptyDeletedZones()
+        let page = await visitor.get(Self.zones).text
+        #expect(page.contains("Deleted zones"))
+        #expect(page.contains(#"<a href="\#(Self.zones)/private/Garden/restore" aria-label="Restore Garden">"#))
+        // A minute after the record was saved.
+        #expect(await visitor.post("\(Self.zones)/private/Garden/restore", ["at": "2030-03-17T17:47:40"]).text.contains("Zone restored"))
+        #expect(try await mia.lookup("a")[0].record != nil)
+        #expect(await !visitor.get(Self.zones).text.contains("Deleted zones"))
+    }
+
     @Test func theChangeFeedBeginsWithTheNewestChangeAndContinuesByPage() async throws {
         for start in [0, 100] { try await mia.modify((start..<start + 100).map { RecordOperation(.create, .plant("p\($0)")) }) }
         let first = await visitor.get("\(Self.zones)/private/Garden").text
