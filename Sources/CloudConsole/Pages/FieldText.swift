@@ -104,6 +104,9 @@ enum FieldText {
         return .location(RecordLocation(latitude: latitude, longitude: longitude))
     }
 
+    /// `1 record`, `2 records`.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
     /// `1.5 MB`.
     static func bytes(_ count: Int64) -> String {
         var (number, unit) = (Double(count), 0)

@@ -42,19 +42,17 @@ struct OverviewPage {
         var row: [String: Any] = [
             "address": "/console/c/\(name)/\(environment.rawValue)/types",
             "name": environment == .development ? "Development" : "Production",
-            "databases": Self.text(usage?.databases ?? 0, "database"),
+            "databases": FieldText.count(usage?.databases ?? 0, "database"),
             "recordBytes": FieldText.bytes(usage?.usage.records ?? 0), "files": FieldText.bytes(usage?.usage.assets ?? 0),
         ]
         if let size {
             var counts: [String: Any] = [
-                "users": Self.text(size.users, "user"), "zones": Self.text(size.zones, "zone"),
-                "records": Self.text(size.records, "record"),
+                "users": FieldText.count(size.users, "user"), "zones": FieldText.count(size.zones, "zone"),
+                "records": FieldText.count(size.records, "record"),
             ]
             if let time = size.lastChange { counts["lastChange"] = FieldText.date(time) }
             row["counts"] = counts
         }
         return row
     }
-
-    private static func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

@@ -12,6 +12,8 @@ package final class FolderBackups: ServerBackups {
     package let folder: String
     private let store: SQLiteServerStore
     private let current = Mutex(BackupState.idle)
+    /// The last check of each backup, by name.
+    private let checks = Mutex<[String: BackupCheck]>([:])
 
     /// - Parameter data: Path of the data folder.
     package init(of store: SQLiteServerStore, data: String) {
@@ -22,7 +24,7 @@ package final class FolderBackups: ServerBackups {
     package var state: BackupState { current.withLock(\.self) }
 
     package func backups() async throws -> [ServerBackup] {
-        let folder = folder
+        let (folder, checks) = (folder, checks.withLock(\.self))
         return try await DiskQueue.run {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             return names.sorted(by: >).compactMap { name -> ServerBackup? in
@@ -30,18 +32,16 @@ package final class FolderBackups: ServerBackups {
                 guard !name.hasSuffix(".partial") else { return nil }
                 let path = "\(folder)/\(name)"
                 let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/tarn.sqlite")
-                return (attributes?[.size] as? Int64).map { ServerBackup(path: path, databaseBytes: $0) }
+                return (attributes?[.size] as? Int64).map { bytes in
+                    let made = Self.time(name) ?? (attributes?[.modificationDate] as? Date).map(Self.milliseconds)
+                    return ServerBackup(path: path, databaseBytes: bytes, made: made, check: checks[name])
+                }
             }
         }
     }
 
     package func begin(now: Int64) -> Bool {
-        let isFirst = current.withLock { state in
-            if case .running = state { return false }
-            state = .running(since: now)
-            return true
-        }
-        guard isFirst else { return false }
+        guard enter(.running(since: now)) else { return false }
         Task { [self] in
             let end: BackupState
             do {
@@ -62,6 +62,39 @@ package final class FolderBackups: ServerBackups {
         return true
     }
 
+    package func beginCheck(of name: String, now: Int64) async throws -> Bool {
+        // Only a name of the list becomes a path.
+        guard let backup = try await backups().first(where: { $0.name == name }) else {
+            throw StorageFailure(.unknownName, "there is no backup of this name")
+        }
+        guard enter(.checking(name: name, since: now)) else { return false }
+        Task { [self] in
+            let check: BackupCheck
+            do {
+                let contents = try await BackupContents(of: backup.path)
+                check = BackupCheck(time: now, faults: contents.faults, counts: contents.counts)
+            } catch {
+                let cause = (error as? StorageFailure)?.what ?? "unknown error"
+                check = BackupCheck(time: now, faults: ["The backup cannot be read: \(cause)."], counts: nil)
+            }
+            checks.withLock { $0[name] = check }
+            current.withLock { $0 = .idle }
+        }
+        return true
+    }
+
+    /// - Returns: `false` if a backup is being made or checked.
+    private func enter(_ next: BackupState) -> Bool {
+        current.withLock { state in
+            switch state {
+            case .running, .checking: return false
+            case .idle, .failed:
+                state = next
+                return true
+            }
+        }
+    }
+
     /// Removes copies of the console that a process which ended left; one server has the data folder. Copies of other names may be those of
     /// a command that runs. The next backup tries again if one cannot be removed.
     private static func removeRemains(in folder: String) {
@@ -75,4 +108,14 @@ package final class FolderBackups: ServerBackups {
     static func name(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(.iso8601).replacing(":", with: "-")
     }
+
+    /// The time that ``name(_:)`` made a name of; nil for another name.
+    private static func time(_ name: String) -> Int64? {
+        let parts = name.split(separator: "T")
+        guard parts.count == 2 else { return nil }
+        let text = "\(parts[0])T\(parts[1].replacing("-", with: ":"))"
+        return (try? Date(text, strategy: .iso8601)).map(milliseconds)
+    }
+
+    private static func milliseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1000) }
 }

@@ -151,17 +151,18 @@ extension SQLiteServerStore {
         try db.row("SELECT value FROM meta WHERE key = ?", [firstEpochKey]).map { $0[0] } ?? PartitionState().epoch
     }
 
+    /// Assets, each with whether a record has it, and its size.
+    static let assetsOfBackup = """
+        SELECT part, checksum, EXISTS (
+            SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum), size FROM assets
+        """
+
     /// - Returns: The number of copied files, and the assets that have objects instead.
     private static func copyAssets(
         of database: DatabaseQueue, from source: DataFolder, to copy: DataFolder, hasObjects: Bool
     ) throws -> (count: Int, elsewhere: [AssetElsewhere]) {
         let rows = try database.read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT part, checksum, EXISTS (
-                        SELECT 1 FROM asset_links l WHERE l.part = assets.part AND l.checksum = assets.checksum), size FROM assets
-                    """)
+            try Row.fetchAll(db, sql: assetsOfBackup)
         }
         var count = 0
         var elsewhere: [AssetElsewhere] = []

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudConsole
+import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import CloudWire
@@ -21,7 +22,12 @@ import Testing
     }
 
     private static func end(of backups: FolderBackups) async throws {
-        try await until { if case .running = backups.state { false } else { true } }
+        try await until {
+            switch backups.state {
+            case .running, .checking: false
+            case .idle, .failed: true
+            }
+        }
     }
 
     @Test func aBackupIsMadeListedAndRestored() async throws {
@@ -90,11 +96,83 @@ import Testing
             let state = BackupState.running(since: 1_700_000_000_000)
             func backups() async throws -> [ServerBackup] { [] }
             func begin(now: Int64) -> Bool { false }
+            func beginCheck(of name: String, now: Int64) -> Bool { false }
         }
         let (village, _) = try await BrowserSession.signedIn()
         let visitor = await Self.visitor(village, Busy())
         #expect(await visitor.get("/console/backups").text.contains("A backup has been running since 2023-11-14"))
-        #expect(await visitor.post("/console/backups", ["do": "make"]).status == 409)
+        for verb in ["make", "check"] { #expect(await visitor.post("/console/backups", ["do": verb]).status == 409) }
+    }
+
+    @Test func aBackupIsChecked() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let folder = TemporaryFolder()
+        let backups = FolderBackups(of: try #require(village.store as? SQLiteServerStore), data: "\(folder.path)/my data")
+        let visitor = await Self.visitor(village, backups)
+        _ = await visitor.post("/console/backups", ["do": "make"])
+        try await Self.end(of: backups)
+        let made = try #require(try await backups.backups().first)
+        #expect(made.made == village.clock.now)
+        #expect(made.check == nil)
+        let page = await visitor.get("/console/backups").text
+        #expect(page.contains("Not checked."))
+        #expect(page.contains("2030-03-17 17:46:40.000"))
+        #expect(page.contains("tarn restore --from &#39;\(made.path)&#39; --data NEW-FOLDER"))
+
+        #expect(await visitor.post("/console/backups", ["do": "check", "name": "../\(made.name)"]).status == 409)
+        #expect(await visitor.post("/console/backups", ["do": "check", "name": made.name]).status == 303)
+        try await Self.end(of: backups)
+        let check = try #require(try await backups.backups().first?.check)
+        #expect(check.faults.isEmpty)
+        #expect(check.counts == BackupCheck.Counts(users: 1, records: 1, assetFiles: 0))
+        let sound = await visitor.get("/console/backups").text
+        #expect(sound.contains("Sound"))
+        #expect(sound.contains("1 user, 1 record, 0 files"))
+
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(made.path)/tarn.sqlite"))
+        try file.truncate(atOffset: 5000)
+        try file.close()
+        _ = await visitor.post("/console/backups", ["do": "check", "name": made.name])
+        try await Self.end(of: backups)
+        let faulty = try #require(try await backups.backups().first?.check)
+        #expect(!faulty.faults.isEmpty)
+        let damaged = await visitor.get("/console/backups").text
+        #expect(!damaged.contains("Sound"))
+        #expect(damaged.contains(#"<p class="problem">The "#))
+    }
+
+    private static func savePhoto(_ village: Village) async throws {
+        let bo = try await village.villager("bo")
+        let item = AssetUploadRequest.Item(recordType: "Plant", recordName: "rose", fieldName: "photo")
+        let response = try await bo.ask(
+            .private, .uploadAssets, AssetUploadRequest(items: [item], zoneID: bo.zone()), AssetUploadResponse.self)
+        guard case .address(let address) = response.results.first else { throw WireError(.internalError, "no address") }
+        let path = String(address.url.dropFirst("http://tarn.example".count))
+        let answer = await village.service.respond(
+            to: ServiceRequest(method: "POST", path: path, body: .bytes([1, 2, 3]), baseURL: "http://tarn.example"))
+        guard case .bytes(let bytes) = answer.body else { throw WireError(.internalError, "no receipt") }
+        let photo = Field(.asset(try AssetUploadReceipt(json: bytes).asset))
+        try await bo.modify([RecordOperation(.create, Record(recordName: "rose", recordType: "Plant", fields: ["photo": photo]))])
+    }
+
+    @Test func aCheckFindsMissingFilesOfAssets() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let folder = TemporaryFolder()
+        let store = try #require(village.store as? SQLiteServerStore)
+        let backups = FolderBackups(of: store, data: folder.path)
+        try await Self.savePhoto(village)
+        #expect(backups.begin(now: village.clock.now))
+        try await Self.end(of: backups)
+        let made = try #require(try await backups.backups().first)
+        #expect(try await backups.beginCheck(of: made.name, now: village.clock.now))
+        try await Self.end(of: backups)
+        #expect(try await backups.backups().first?.check?.counts?.assetFiles == 1)
+        #expect(try await backups.backups().first?.check?.faults == [])
+        try FileManager.default.removeItem(atPath: "\(made.path)/assets")
+        #expect(try await backups.beginCheck(of: made.name, now: village.clock.now))
+        try await Self.end(of: backups)
+        let faults = try #require(try await backups.backups().first?.check?.faults)
+        #expect(faults.first?.hasPrefix("1 file of an asset is missing or of another size, such as ") == true)
     }
 
     @Test func aDatabaseIsBackedUpByItsOwnProgram() async throws {

@@ -149,6 +149,7 @@ import Testing
                 [ServerBackup(path: "/backups/2030-03-17T17-46-40Z", databaseBytes: 1), ServerBackup(path: "/backups/x", databaseBytes: 1)]
             }
             func begin(now: Int64) -> Bool { false }
+            func beginCheck(of name: String, now: Int64) -> Bool { false }
         }
         let (village, plain) = try await BrowserSession.signedIn()
         #expect(await !plain.get("/console/status").text.contains("Last backup"))

@@ -98,7 +98,9 @@ import Testing
             PlanException("SELECT name, body FROM record_versions…", because: "A zone is restored, with all rows."),
             PlanException(
                 "UPDATE partitions SET epoch = epoch + 1…", because: "A backup was restored, or the development environment reset."),
-            PlanException("SELECT part, checksum, EXISTS (…", because: "A backup is checked."),
+            PlanException("SELECT part, checksum, EXISTS (…", because: "A backup is made or checked."),
+            PlanException("SELECT count(*) FROM accounts", because: "A backup is checked."),
+            PlanException("SELECT count(*) FROM records WHERE deleted = 0", because: "A backup is checked."),
             PlanException("SELECT name, given_name, family_name…", because: "An operator lists all accounts."),
             PlanException("SELECT a.name, d.label FROM…", because: "An operator lists all devices."),
             PlanException("SELECT a.name, p.container…", because: "An operator lists what all accounts store."),
