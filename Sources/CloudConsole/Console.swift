@@ -27,7 +27,7 @@ package struct Console: PageResponder {
     let log = RequestLog()
     let firstRun = FirstRun()
     let history = ServerHistory()
-    let sizes = ContainerSizes()
+    var sizes = ContainerSizes()
     var scanBounds = ScanBounds()
     let confirmations = Confirmations()
     let removals = AccountRemovals()

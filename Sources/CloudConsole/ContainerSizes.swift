@@ -7,7 +7,7 @@ import Synchronization
 
 /// Counts of all containers, for the overview.
 ///
-/// Counting reads every record. A small server counts for the request, once a minute. Others count in the background, every ten minutes
+/// Counting reads up to ``CountBounds`` of a container. A small server counts for the request, once a minute. Others count in the background, every ten minutes
 /// while the overview is visited, and the overview shows the last counts with their age.
 final class ContainerSizes: Sendable {
     struct Counted: Sendable {
@@ -24,11 +24,13 @@ final class ContainerSizes: Sendable {
     private static let (smallDatabases, smallBytes): (Int, Int64) = (100, 10_000_000)
     private static let (smallMilliseconds, milliseconds): (Int64, Int64) = (60_000, 600_000)
 
+    private let bounds: CountBounds
     private let counted = Mutex<Counted?>(nil)
     private let visits: AsyncStream<Void>
     private let visit: AsyncStream<Void>.Continuation
 
-    init() {
+    init(bounds: CountBounds = CountBounds()) {
+        self.bounds = bounds
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         (visits, visit) = (stream, continuation)
     }
@@ -51,7 +53,7 @@ final class ContainerSizes: Sendable {
     private func count(_ usage: [ContainerUsage], _ service: CloudService) async throws -> Counted {
         let time = service.now
         var sizes: [ContainerSize] = []
-        for one in usage { sizes.append(try await service.size(ofContainer: one.containerIdentifier, one.environment)) }
+        for one in usage { sizes.append(try await service.size(ofContainer: one.containerIdentifier, one.environment, bounds: bounds)) }
         let result = Counted(sizes: sizes, time: time)
         counted.withLock { $0 = result }
         return result

@@ -31,6 +31,22 @@ import Testing
             ])
     }
 
+    @Test func aCountThatEndedAtABoundHasASignForPeopleAndAColumnForPrograms() {
+        var table = Table(("NAME", "name"), ("COUNT", "count"), ("", "isPartial"))
+        table.add(.text("notes"), .atLeast(1000), .flag(true))
+        table.add(.text("photos"), .number(7), .flag(false))
+        #expect(
+            table.text(.plain) == """
+                NAME    COUNT
+                notes   1000+
+                photos      7
+                """)
+        #expect(
+            table.jsonLines == [
+                #"{"name":"notes","count":1000,"isPartial":true}"#, #"{"name":"photos","count":7,"isPartial":false}"#,
+            ])
+    }
+
     @Test func coloursAreForTerminals() {
         #expect(TextStyle(isTerminal: true, environment: [:]).good("ok") == "\u{1B}[32mok\u{1B}[0m")
         for style in [

@@ -47,12 +47,16 @@ struct OverviewPage {
         ]
         if let size {
             var counts: [String: Any] = [
-                "users": FieldText.count(size.users, "user"), "zones": FieldText.count(size.zones, "zone"),
-                "records": FieldText.count(size.records, "record"),
+                "users": FieldText.count(size.users, "user"), "zones": Self.text(size.zones, "zone", size),
+                "records": Self.text(size.records, "record", size),
             ]
             if let time = size.lastChange { counts["lastChange"] = FieldText.date(time) }
             row["counts"] = counts
         }
         return row
+    }
+    /// `1000000+ records` for a count that ended at its bounds.
+    private static func text(_ count: Int, _ noun: String, _ size: ContainerSize) -> String {
+        size.isPartial ? "\(count)+ \(noun)s" : FieldText.count(count, noun)
     }
 }

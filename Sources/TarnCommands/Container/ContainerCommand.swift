@@ -15,7 +15,10 @@ struct ContainerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List containers and environments with their size and last change.",
             discussion: Help.discussion(
-                "Counts have every record that is not deleted, of the public database and of all users, and sizes are those of quotas.",
+                """
+                Counts have the records that are not deleted, of the public database and of all users, and sizes are those of quotas. The \
+                counting of a container ends after 1,000,000 records or 10,000 databases: the table then has 1000000+, and JSON has isPartial.
+                """,
                 examples: "tarn container list --data ./data", "tarn container list --json | jq -r 'select(.records > 0).container'"))
 
         @OptionGroup var options: DataOptions
@@ -23,7 +26,7 @@ struct ContainerCommand: AsyncParsableCommand {
 
         func run() async throws {
             let progress = ProgressLine()
-            let sizes = try await options.withStore(mustExist: true) { store in
+            let (sizes, usage) = try await options.withStore(mustExist: true) { store in
                 defer { progress.end() }
                 var sizes: [ContainerSize] = []
                 for container in try await store.containers() {
@@ -35,16 +38,18 @@ struct ContainerCommand: AsyncParsableCommand {
                         if size.databases > 0 || environment == .development { sizes.append(size) }
                     }
                 }
-                return sizes
+                return (sizes, try await store.containerUsage())
             }
             var table = Table(
                 ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("USERS", "users"), ("ZONES", "zones"), ("RECORDS", "records"),
-                ("SIZE", "recordBytes"), ("ASSETS", "assetBytes"), ("LAST CHANGE", "lastChange"))
+                ("SIZE", "recordBytes"), ("ASSETS", "assetBytes"), ("LAST CHANGE", "lastChange"), ("", "isPartial"))
             for size in sizes {
+                func count(_ number: Int) -> Table.Cell { size.isPartial ? .atLeast(Int64(number)) : .number(Int64(number)) }
+                let stored = usage.first { $0.containerIdentifier == size.containerIdentifier && $0.environment == size.environment }?.usage
                 table.add(
-                    .text(size.containerIdentifier), .text(size.environment.rawValue), .number(Int64(size.users)),
-                    .number(Int64(size.zones)),
-                    .number(Int64(size.records)), .bytes(size.bytes.records), .bytes(size.bytes.assets), Table.Cell(time: size.lastChange))
+                    .text(size.containerIdentifier), .text(size.environment.rawValue), .number(Int64(size.users)), count(size.zones),
+                    count(size.records), .bytes(stored?.records ?? 0), .bytes(stored?.assets ?? 0), Table.Cell(time: size.lastChange),
+                    .flag(size.isPartial))
             }
             output.print(table, ifEmpty: "No containers yet: the first save of an app makes one.")
         }

@@ -6,6 +6,7 @@ import Foundation
 /// Rows that a command prints: aligned columns with headings for people, one JSON object per row for programs.
 struct Table {
     struct Column {
+        /// Empty for a column that only JSON has.
         let heading: String
         /// Key of the JSON object; stable.
         let key: String
@@ -20,6 +21,8 @@ struct Table {
         case none
         case text(String)
         case number(Int64)
+        /// A count that ended at a bound: `7+` for people, the number for programs.
+        case atLeast(Int64)
         /// A count of bytes: with a unit for people, a number for programs.
         case bytes(Int64)
         /// Milliseconds since 1970 UTC; ISO 8601 in both forms.
@@ -48,6 +51,9 @@ struct Table {
 
     /// Headings and rows, without a line break at the end. Numbers are right-aligned.
     func text(_ style: TextStyle) -> String {
+        let visible = self.columns.indices.filter { !self.columns[$0].heading.isEmpty }
+        let columns = visible.map { self.columns[$0] }
+        let rows = self.rows.map { row in visible.map { row[$0] } }
         let cells = rows.map { $0.map { TerminalText.escaped(Self.shown($0)) } }
         let widths = columns.indices.map { column in
             max(columns[column].heading.count, cells.map { $0[column].count }.max() ?? 0)
@@ -79,6 +85,7 @@ struct Table {
         case .none: "-"
         case .text(let text): text.isEmpty ? "-" : text
         case .number(let number): String(number)
+        case .atLeast(let number): "\(number)+"
         case .bytes(let count): ByteText.text(count)
         case .time(let milliseconds): TimeText.utc(milliseconds)
         case .flag(let isSet): isSet ? "yes" : "no"
@@ -90,7 +97,7 @@ struct Table {
         switch cell {
         case .none: "null"
         case .text(let text): JSONText.string(text)
-        case .number(let number), .bytes(let number): String(number)
+        case .number(let number), .atLeast(let number), .bytes(let number): String(number)
         case .time(let milliseconds): JSONText.string(TimeText.utc(milliseconds))
         case .flag(let isSet): isSet ? "true" : "false"
         case .list(let elements): "[" + elements.map(JSONText.string).joined(separator: ",") + "]"
@@ -101,7 +108,7 @@ struct Table {
 extension Table.Cell {
     fileprivate var isNumeric: Bool {
         switch self {
-        case .number, .bytes: true
+        case .number, .atLeast, .bytes: true
         case .none, .text, .time, .flag, .list: false
         }
     }

@@ -193,6 +193,19 @@ import Testing
         #expect(!later.contains("counted"))
     }
 
+    @Test func countsThatEndedAtTheirBoundsAreMarked() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        var bounds = CountBounds()
+        bounds.databases = 0
+        var console = visitor.console
+        console.sizes = ContainerSizes(bounds: bounds)
+        let other = BrowserSession(village, console: console)
+        _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        let page = await other.get("/console").text
+        #expect(page.contains("1 user · 0+ zones · 0+ records"))
+        #expect(!page.contains("last change"))
+    }
+
     @Test func aLargeServerCountsInTheBackground() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let sizes = ContainerSizes()
