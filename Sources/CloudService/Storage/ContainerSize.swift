@@ -82,7 +82,8 @@ private struct DatabaseCount: Sendable {
     private mutating func add(_ zone: StoredZone, _ view: any PartitionReader) throws {
         zones += 1
         let newest = ChangeSlice(after: 0, isNewestFirst: true)
-        let last = try view.records(newest, in: zone.key, includingDeleted: true, limit: 1, bytesMax: .max).first?.record.modified?.timestamp
+        let last = try view.records(newest, in: zone.key, includingDeleted: true, limit: 1, bytesMax: .max).first?.record.modified?
+            .timestamp
         lastChange = [lastChange, last].compactMap(\.self).max()
     }
 

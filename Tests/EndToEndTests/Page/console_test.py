@@ -425,30 +425,70 @@ def consents(browser, server, container, folder, scheme):
     own.close()
 
 
-def walk_narrow(browser, server, container, folder, complaints):
-    page = browser.new_page(viewport={"width": 390, "height": 800})
+def pages(server, container):
+    """Each page of the console by name. `BrowserWalkTests` compare it with the console's routes."""
+    base = f"{server}/console/c/{container}/development"
+    return (
+        ("containers", f"{server}/console"), ("types", f"{base}/types"), ("type", f"{base}/types/Plant"),
+        ("typesproduction", f"{base}/types".replace("development", "production")),
+        ("records", f"{base}/records?type=Plant"), ("recordsfilter", f"{base}/records?type=Plant&field=name&comparator=IN&value=a&count=1"),
+        ("recordnew", f"{base}/records/public/_defaultZone/?type=Plant"),
+        ("record", f"{base}/records/public/_defaultZone/sage"), ("history", f"{base}/records/public/_defaultZone/sage/history"),
+        ("import", f"{base}/records/import?type=Plant"), ("consent", f"{base}/consent"),
+        ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"), ("shares", f"{base}/zones/private/Kitchen/shares"),
+        ("zonerestore", f"{base}/zones/private/Kitchen/restore"), ("zonedelete", f"{base}/zones/private/Kitchen/delete"),
+        ("subscriptions", f"{base}/subscriptions"), ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"),
+        ("tokens", f"{base}/tokens"), ("tokensproduction", f"{base}/tokens".replace("development", "production")), ("reach", f"{base}/reach"),
+        ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("devices", f"{server}/console/devices"),
+        ("log", f"{server}/console/log"), ("logkept", f"{server}/console/log/kept"), ("audit", f"{server}/console/audit"),
+        ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"),
+        ("secondfactor", f"{server}/console/second-factor"), ("problem", f"{server}/console/nothing"),
+        ("consents", f"{server}/consents"), ("share", f"{server}/share/nothing"),
+    )
+
+
+def visit_pages(browser, server, container, folder, complaints, width, scheme):
+    """Opens each page at a width and in a colour scheme. Pictures are those of a phone in light mode: others are of the walk."""
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    has_pictures = width < 500 and scheme == "light"
     page.goto(server + "/")
+    look(page)
     page.get_by_label("Name or email address").fill("mia")
     page.get_by_label("Password").fill("correct horse")
     page.get_by_label("Password").press("Enter")
     expect(page.locator("h1")).to_have_text("Containers")
-    base = f"{server}/console/c/{container}/development"
-    for name, address in (
-        ("types", f"{base}/types"), ("type", f"{base}/types/Plant"), ("records", f"{base}/records?type=Plant"),
-        ("record", f"{base}/records/public/_defaultZone/sage"), ("history", f"{base}/records/public/_defaultZone/sage/history"), ("zones", f"{base}/zones"), ("changes", f"{base}/zones/public/_defaultZone"),
-        ("schema", f"{base}/schema"), ("roles", f"{base}/roles?account=mia"), ("tokens", f"{base}/tokens"),
-        ("users", f"{server}/console/users"), ("user", f"{server}/console/users/mia"), ("devices", f"{server}/console/devices"), ("log", f"{server}/console/log"),
-        ("status", f"{server}/console/status"), ("settings", f"{server}/console/settings"), ("backups", f"{server}/console/backups"), ("audit", f"{server}/console/audit"),
-        ("subscriptions", f"{base}/subscriptions"), ("reach", f"{base}/reach"), ("consent", f"{base}/consent"), ("logkept", f"{server}/console/log/kept"),
-        ("consents", f"{server}/consents"), ("import", f"{base}/records/import?type=Plant"),
-        ("shares", f"{base}/zones/private/Kitchen/shares"), ("zonerestore", f"{base}/zones/private/Kitchen/restore"),
-        ("zonedelete", f"{base}/zones/private/Kitchen/delete"),
-    ):
+    for name, address in pages(server, container):
         page.goto(address)
-        look(page, folder / f"{name}-narrow.png")
-        by_keyboard(page, 4)
+        try:
+            look(page, folder / f"{name}-narrow.png" if has_pictures else None)
+        except AssertionError as error:
+            raise AssertionError(f"{name}, {width} pixels, {scheme}: {error}") from error
+        if has_pictures:
+            by_keyboard(page, 4)
     page.close()
+
+
+def backups(page, folder, scheme):
+    """A backup is made and checked."""
+    page.get_by_role("navigation").get_by_role("link", name="Backups").click()
+    for button, result in (("Back up now", "Not checked."), ("Check 2", "Sound")):
+        with page.expect_navigation():
+            page.get_by_role("button", name=button).first.click()
+        reload_until(page, result)
+    page.get_by_text("Restore 2").first.click()
+    expect(page.locator("main pre").first).to_contain_text("tarn restore --from")
+    look(page, folder / f"backups-{scheme}.png")
+
+
+def reload_until(page, text):
+    """Loads a page again until it has a text: the server works on after its response."""
+    for _ in range(WAIT_MS // 250):
+        if text in page.locator("main").inner_text():
+            return
+        page.wait_for_timeout(250)
+        page.reload()
+    raise AssertionError(f"the page does not have the text {text}")
 
 
 def walk(browser, server, container, folder, complaints):
@@ -546,6 +586,8 @@ def walk(browser, server, container, folder, complaints):
         expect(page.locator("#state")).to_have_text("Live.")
         page.wait_for_selector("#rows tr")
         page.screenshot(path=str(folder / f"log-{scheme}.png"))
+        if scheme == "light":
+            backups(page, folder, scheme)
         page.goto(back.replace("/tokens", "/zones/private/Kitchen"))
         feed(page, folder, scheme)
         by_keyboard(page, 12)
@@ -568,7 +610,8 @@ def main():
                 first_run(browser, link, folder)
             use_script(browser, server, token, container, complaints)
             walk(browser, server, container, folder, complaints)
-            walk_narrow(browser, server, container, folder, complaints)
+            for width, scheme in ((390, "light"), (390, "dark"), (1200, "dark")):
+                visit_pages(browser, server, container, folder, complaints, width, scheme)
             browser.close()
     except (AssertionError, Error) as error:
         complaints.append(str(error).strip() or "an expectation failed")
