@@ -54,6 +54,33 @@ import Testing
         }
     }
 
+    @Test func thePageHasAFilter() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
+        for number in 0..<250 {
+            try await village.service.audit(
+                "console.test", by: .account("bo"), network: "", subject: "subject \(number % 2 == 0 ? "even" : "odd") \(number)")
+        }
+        let first = await visitor.get("/console/audit").text
+        #expect(first.contains("<td>subject odd 249</td>"))
+        #expect(!first.contains("<td>subject odd 149</td>"))
+        let even = await visitor.get("/console/audit?text=EVEN+").text
+        #expect(even.contains("<td>subject even 248</td>"))
+        #expect(even.contains("<td>subject even 50</td>"))
+        #expect(!even.contains("<td>subject even 48</td>"))
+        #expect(!even.contains("subject odd"))
+        let link = try #require(even.range(of: #"href="/console/audit?"#)).upperBound
+        let address = "/console/audit?" + String(even[link...].prefix { $0 != "\"" }).replacing("&amp;", with: "&")
+        let older = await visitor.get(address).text
+        #expect(older.contains("<td>subject even 48</td>"))
+        #expect(older.contains("<td>subject even 0</td>"))
+        #expect(!older.contains("Older events"))
+        let refused = await visitor.get("/console/audit?outcome=refused").text
+        #expect(refused.contains("<td>console.sign-in</td>"))
+        #expect(!refused.contains("console.test"))
+        #expect(await visitor.get("/console/audit?text=nothing+of+this").text.contains("No events that the filter shows."))
+    }
+
     @Test func looksIntoAccountsAndRequestsAreListedAndPollingIsNot() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         for page in [
