@@ -52,13 +52,33 @@ struct StatusPages {
             ]
             if let bytes = measures.freeBytes { facts.append(["name": "Free on the data folder's disk", "value": FieldText.bytes(bytes)]) }
         }
+        var warnings = await warnings(errors: errors, freeBytes: measures?.freeBytes)
         if let backups = console.backups {
-            // The folder of a backup is named by its time.
-            let last = try await backups.backups().first?.path.split(separator: "/").last
-            facts.append(["name": "Last backup", "value": last.map(String.init) ?? "none"])
+            let found = try await backups.backups()
+            facts.append(["name": "Last backup", "value": found.first?.name ?? "none"])
+            warnings += found.filter { $0.check?.faults.isEmpty == false }.map { "The check of the backup \($0.name) found faults." }
         }
-        return pages.page(
-            "status", ["facts": facts, "charts": charts.map(\.values), "minutes": Chart.minutesPerBar], title: "Status", visit)
+        let values: [String: Any] = [
+            "facts": facts, "charts": charts.map(\.values), "minutes": Chart.minutesPerBar, "warnings": warnings,
+        ]
+        return pages.page("status", values, title: "Status", visit)
+    }
+
+    /// Free bytes of the disk below which `tarn doctor` warns, too.
+    private static let freeBytesLow: Int64 = 2_000_000_000
+
+    /// Sentences about the health of the server; empty for a healthy one.
+    private func warnings(errors: Int, freeBytes: Int64?) async -> [String] {
+        var warnings: [String] = []
+        let ready = await console.service.respond(to: ServiceRequest(method: "GET", path: "/ready", body: .bytes([]), baseURL: ""))
+        if ready.status != 200 { warnings.append("The server is not ready: its data cannot be read in time.") }
+        if let freeBytes, freeBytes < Self.freeBytesLow {
+            warnings.append("\(FieldText.bytes(freeBytes)) are free on the data folder's disk: a full disk refuses all writes.")
+        }
+        if errors > 0 {
+            warnings.append("\(FieldText.count(errors, "request")) of the last hour failed by an error of the server: the log has them.")
+        }
+        return warnings
     }
 
     func settings() -> ServiceResponse {

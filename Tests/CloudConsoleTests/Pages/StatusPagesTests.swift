@@ -46,6 +46,21 @@ import Testing
         #expect(await visitor.get("/console/status").text.contains("Requests a minute in the last 24 hours: now 0, at most 0"))
     }
 
+    @Test func theHealthOfTheServerIsShown() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        #expect(await visitor.get("/console/status").text.contains("The server is healthy"))
+        visitor.console.note(Self.note(village, status: 503))
+        let console = Console(service: village.service, storage: village.store) {
+            ServerMeasures(listeners: 0, recordBytes: 0, assetBytes: 0, commits: 0, freeBytes: 100_000_000)
+        }
+        let failed = await visitor.get("/console/status").text
+        #expect(failed.contains("1 request of the last hour failed by an error of the server"))
+        #expect(!failed.contains("The server is healthy"))
+        let other = BrowserSession(village, console: console)
+        _ = await other.post("/console/signin", ["name": "mia", "password": "correct horse"], code: "")
+        #expect(await other.get("/console/status").text.contains("100.0 MB are free on the data folder&#39;s disk"))
+    }
+
     @Test func aChartHasAtMost240Bars() throws {
         var numbers = [Double](repeating: 0, count: ServerHistory.minutesKept)
         numbers[100] = 8
