@@ -9,8 +9,8 @@ import CloudWire
 ///
 /// Pages have forms for their acts, some of which need a confirmation: a session's cookie is not accepted here.
 struct OperatorRequests {
-    /// A schema is the largest.
-    static let bodyBytesMax = 2_000_000
+    /// A schema is the largest, and JSON escapes its quotation marks and line breaks.
+    static let bodyBytesMax = 2 * ContainerSchema.textBytesMax
 
     let pages: ConsolePages
     let visit: ConsolePages.Visit
@@ -23,6 +23,7 @@ struct OperatorRequests {
     /// Performs an act of an operator, once it is in the audit log.
     func respond(to name: String) async throws -> ServiceResponse {
         guard visit.isByKey else {
+            try await audit(OperatorActs.named(name)?.name ?? "operator", "session of the console", .refused)
             throw WireError(.accessDenied, "The request needs an operator's key: 'tarn user operator-key NAME' makes one.")
         }
         guard visit.request.method == "POST", let type = OperatorActs.named(name) else {
@@ -33,14 +34,24 @@ struct OperatorRequests {
         let desk = OperatorDesk(service: console.service, storage: console.storage, removals: console.removals)
         do {
             let body = try await console.service.admitted(visit.account) {
-                try await console.service.audit(
-                    "console.api.\(type.name)", by: .account(visit.profile.accountName), network: visit.request.network,
-                    subject: act.subject)
+                do {
+                    try await act.checkKey(of: visit.profile.accountName, at: desk)
+                } catch let error as WireError where error.code == .accessDenied {
+                    try await audit(type.name, act.subject, .refused)
+                    throw error
+                }
+                try await audit(type.name, act.subject, .done)
                 return try await act.perform(at: desk).object.encoded()
             }
             return Page.json(body)
         } catch {
             return PageRequests.response(to: error, user: act.user)
         }
+    }
+
+    private func audit(_ act: String, _ subject: String, _ outcome: AuditEvent.Outcome) async throws {
+        try await pages.console.service.audit(
+            "console.api.\(act)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
+            outcome: outcome)
     }
 }

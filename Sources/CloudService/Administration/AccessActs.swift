@@ -100,6 +100,11 @@ package struct RevokeDevice: OperatorAct {
 
     package var user: String? { account }
 
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+        guard account != owner else { return }
+        try await desk.refuse(ifOperator: account, step: "revoke the device in the console or on the server's machine.")
+    }
+
     package func perform(at desk: OperatorDesk) async throws -> ActDone {
         switch device {
         case .label(let label): try await desk.storage.removeDevice(labelled: label, ofUser: account)
@@ -131,6 +136,11 @@ package struct EndSessions: OperatorAct {
     package var object: FlatObject { ["user": .text(account), "id": id.map(FlatObject.Member.text)] }
     package var subject: String { account + (id.map { ", \($0)" } ?? "") }
     package var user: String? { account }
+
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+        guard account != owner else { return }
+        try await desk.refuse(ifOperator: account, step: "end its sessions in the console or on the server's machine.")
+    }
 
     package func perform(at desk: OperatorDesk) async throws -> ActDone {
         try await desk.storage.endSessions(ofUser: account, id: id)

@@ -14,7 +14,7 @@ package import CloudWire
 /// ```
 ///
 /// Passwords, operator flags, second factors, tokens for other people's devices and new keys are not among them: a leaked key must not
-/// give access that lasts longer than the key.
+/// give access that lasts longer than the key. ``checkKey(of:at:)`` refuses such uses of the others.
 package protocol OperatorAct: FlatMessage {
     associatedtype Response: FlatMessage
 
@@ -25,12 +25,19 @@ package protocol OperatorAct: FlatMessage {
     /// The account that the act is about, for errors.
     var user: String? { get }
 
+    /// Refuses an act that a key does not permit. It is called before the act and its event, for acts with a key only, and changes nothing.
+    ///
+    /// - Parameter owner: The account of the key.
+    /// - Throws: `WireError` with `.accessDenied`; errors of ``perform(at:)``.
+    func checkKey(of owner: String, at desk: OperatorDesk) async throws
+
     /// - Throws: `WireError` for an invalid act, with a reason that is a sentence; `StorageFailure`, `SchemaRefused`, `UnknownContainer`.
     func perform(at desk: OperatorDesk) async throws -> Response
 }
 
 extension OperatorAct {
     package var user: String? { nil }
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {}
 }
 
 /// The acts that a server performs for requests.
@@ -56,6 +63,16 @@ package struct OperatorDesk: Sendable {
         self.service = service
         self.storage = storage
         self.removals = removals
+    }
+
+    /// Refuses an act on an operator's account: with one key, an attacker could lock out the operators that would end it.
+    ///
+    /// - Parameter step: What to do instead.
+    /// - Throws: `WireError` with `.accessDenied`.
+    func refuse(ifOperator name: String, step: String) async throws {
+        guard let account = try await storage.account(named: name), try await service.profile(ofAccount: account)?.isOperator == true
+        else { return }
+        throw WireError(.accessDenied, "The account \(name) is an operator's: \(step)")
     }
 
     /// - Throws: `UnknownContainer`.

@@ -101,6 +101,14 @@ package struct ImportSchema: OperatorAct {
     }
     package var subject: String { container }
 
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+        try OperatorDesk.checkIdentifier(ofContainer: container)
+        guard deletesValues, try await !desk.service.schema(of: container).removals(by: schema.parsed()).isEmpty else { return }
+        throw WireError(
+            .accessDenied,
+            "An operator's key does not delete records and values: import the schema in the console or on the server's machine.")
+    }
+
     package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
         try OperatorDesk.checkIdentifier(ofContainer: container)
         let (service, schema) = (desk.service.schema(of: container), try schema.parsed())

@@ -150,6 +150,14 @@ package struct AddToken: OperatorAct {
         }
     }
 
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+        try check()
+        guard environment == .development else {
+            throw WireError(
+                .accessDenied, "An operator's key makes no tokens for production: make it in the console or on the server's machine.")
+        }
+    }
+
     package func perform(at desk: OperatorDesk) async throws -> NewSecret {
         try check()
         let now = desk.service.now

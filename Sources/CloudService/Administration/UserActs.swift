@@ -98,6 +98,11 @@ package struct RemoveUser: OperatorAct {
     package var subject: String { "\(account), public records: \(publicRecords.rawValue)" }
     package var user: String? { account }
 
+    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+        try await desk.refuse(
+            ifOperator: account, step: "run 'tarn user profile \(account) --no-operator' on the server's machine first.")
+    }
+
     package func perform(at desk: OperatorDesk) async throws -> RemovalProgress {
         guard let storage = desk.storage as? any RemovalStorage else {
             throw WireError(.badRequest, "This server does not remove accounts: run 'tarn user remove' on its data.")
@@ -105,12 +110,6 @@ package struct RemoveUser: OperatorAct {
         let (service, account, publicRecords) = (desk.service, account, publicRecords)
         guard let removals = desk.removals else {
             return RemovalProgress(try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage))
-        }
-        // With one key, an attacker could remove the operators that would end it.
-        if let number = try await desk.storage.account(named: account), try await service.profile(ofAccount: number)?.isOperator == true {
-            throw WireError(
-                .accessDenied,
-                "The account \(account) is an operator's: run 'tarn user profile \(account) --no-operator' on the server's machine first.")
         }
         return RemovalProgress(
             try removals.progress(of: account) {

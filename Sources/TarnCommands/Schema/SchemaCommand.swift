@@ -144,7 +144,7 @@ extension SchemaCommand {
             discussion: Help.discussion(
                 """
                 Types and fields that it lacks, or has with another type, are deleted with their records and values, on the server \
-                and then on devices. If there are any, the import needs --yes. Nothing of production is deleted.
+                and then on devices. If there are any, the import needs --yes; --server refuses it. Nothing of production is deleted.
                 """, examples: "tarn schema import --container iCloud.org.example.notes --file notes.ckdb"),
             aliases: ["import-schema"])
 
@@ -160,10 +160,11 @@ extension SchemaCommand {
             let changes = try await options.place.withActs(CommandAudit(ImportSchema.name, act.subject)) { acts in
                 let changes = try await acts.perform(act)
                 guard changes.isMade else {
+                    let confirmation = options.place.server == nil ? "Confirm it with --yes" : "Run it on the server's machine with --yes"
                     throw CommandError(
                         "The import deletes from all databases of development:\n"
                             + changes.removals.map { "  \($0)" }.joined(separator: "\n")
-                            + "\nConfirm it with --yes, or add what \(file) lacks; 'tarn schema export' prints the present schema.")
+                            + "\n\(confirmation), or add what \(file) lacks; 'tarn schema export' prints the present schema.")
                 }
                 return changes
             }

@@ -93,7 +93,7 @@ import Testing
     @Test func tokensAreMadeAndRemoved() async throws {
         let key = try await operatorKey()
         let act = AddToken(
-            container: Village.container, environment: .production, label: "site", callback: nil, origins: ["https://app.example.org"],
+            container: Village.container, environment: .development, label: "site", callback: nil, origins: ["https://app.example.org"],
             days: 2)
         _ = try await perform(act, key)
         let listed = try #require(try await perform(ListCredentials(), key).credentials.first)
@@ -101,10 +101,14 @@ import Testing
         #expect(listed.origins == ["https://app.example.org"])
         _ = try await perform(RemoveToken(id: try #require(Int64(listed.id))), key)
         #expect(try await perform(ListCredentials(), key).credentials.isEmpty)
-        var open = act
-        open.origins = []
-        let refused = await #expect(throws: WireError.self) { try await perform(open, key) }
-        #expect(refused?.code == .badRequest)
+        var production = act
+        production.environment = .production
+        let refused = await #expect(throws: WireError.self) { try await perform(production, key) }
+        #expect(refused?.code == .accessDenied)
+        production.origins = []
+        let open = await #expect(throws: WireError.self) { try await perform(production, key) }
+        #expect(open?.code == .badRequest)
+        #expect(try await village.store.apiTokens().isEmpty)
         let missing = await #expect(throws: WireError.self) { try await perform(RemoveToken(id: 99), key) }
         #expect(missing?.reason == "The API token 99 does not exist: 'tarn token list' lists all tokens.")
     }
@@ -136,6 +140,9 @@ import Testing
             "POST", PageAddress.acts + AddUser.name, #"{"user":"eve","device":"phone"}"#, headers: ["x-tarn-form": code])
         #expect(answer.status == 403)
         #expect(try await village.store.account(named: "eve") == nil)
+        let event = try #require(try await village.store.auditEvents(before: nil, limit: 1).first?.event)
+        #expect(event.action == "console.api.user.add")
+        #expect(event.outcome == .refused)
     }
 
     @Test func unknownActsAndLargeBodiesAreRejected() async throws {
@@ -143,7 +150,12 @@ import Testing
         #expect(try await send("user.password", "{}", headers).status == 404)
         #expect(try await send(ListUsers.name, "", headers, method: "GET").status == 404)
         #expect(try await send(AddUser.name, "{}", headers).status == 400)
-        #expect(try await send(AddUser.name, String(repeating: " ", count: 2_000_001), headers).status == 413)
+        let schema = SchemaText("DEFINE SCHEMA " + String(repeating: "\n", count: 3_000_000) + "RECORD TYPE Note (title STRING);")
+        let body = String(decoding: ValidateSchema(container: Village.container, schema: schema).object.encoded(), as: UTF8.self)
+        #expect(body.utf8.count > 6_000_000)
+        #expect(try await send(ValidateSchema.name, body, headers).status == 200)
+        let most = 2 * ContainerSchema.textBytesMax
+        #expect(try await send(AddUser.name, String(repeating: " ", count: most + 1), headers).status == 413)
     }
 
     @Test func actsTakeFromTheBudgetOfTheAccount() async throws {
@@ -195,5 +207,45 @@ import Testing
             #expect(error?.code == .accessDenied)
             #expect(try await village.store.account(named: name) != nil)
         }
+        #expect(
+            try await events() == [
+                "mia console.api.user.remove mia, public records: keep refused",
+                "mia console.api.user.remove bo, public records: keep refused",
+            ])
+    }
+
+    /// One of them has to end a key that leaked.
+    @Test func otherOperatorsAreNotLockedOut() async throws {
+        let key = try await operatorKey()
+        let bo = try await village.villager("bo")
+        try await village.store.updateProfile(ofUser: "bo") { $0.isOperator = true }
+        let revoked = await #expect(throws: WireError.self) {
+            try await perform(RevokeDevice(account: "bo", device: .label("tablet")), key)
+        }
+        #expect(revoked?.code == .accessDenied)
+        let ended = await #expect(throws: WireError.self) { try await perform(EndSessions(account: "bo", id: nil), key) }
+        #expect(ended?.code == .accessDenied)
+        #expect(try await village.store.device(forToken: bo.token, now: village.clock.now) != nil)
+        _ = try await perform(RevokeDevice(account: "mia", device: .label("tablet")), key)
+        _ = try await perform(EndSessions(account: "mia", id: nil), key)
+        #expect(
+            try await events() == [
+                "mia console.api.user.revoke bo, tablet refused", "mia console.api.user.sign-out bo refused",
+                "mia console.api.user.revoke mia, tablet done", "mia console.api.user.sign-out mia done",
+            ])
+    }
+
+    @Test func aKeyDeletesNoValuesOfDevelopment() async throws {
+        let key = try await operatorKey()
+        let bo = try await village.villager("bo")
+        try await bo.modify([RecordOperation(.create, .plant("p1"))])
+        let schema = try await perform(ExportSchema(container: Village.container, environment: .development), key).text
+        var act = ImportSchema(
+            container: Village.container, schema: SchemaText("DEFINE SCHEMA RECORD TYPE Note (title STRING);"), deletesValues: true)
+        let error = await #expect(throws: WireError.self) { try await perform(act, key) }
+        #expect(error?.code == .accessDenied)
+        #expect(try await bo.lookup("p1")[0].record != nil)
+        act.schema = SchemaText(schema)
+        #expect(try await perform(act, key).isMade)
     }
 }
