@@ -76,6 +76,9 @@ import Testing
         #expect(unknown.notes.contains("The user boo does not exist"), "\(unknown.notes)")
         let removed = await server.run("user", "remove", "bo", "--public-records", "keep", "--yes", "--json")
         #expect(removed.output.contains(#""name":"bo""#), "\(removed.notes)")
+        let nameless = await server.run("user", "remove", "boo", "--public-records", "keep", "--yes")
+        #expect(nameless.status == 1)
+        #expect(nameless.notes.contains("The user boo does not exist"), "\(nameless.notes)")
         let own = await server.run("user", "remove", "mia", "--public-records", "keep", "--yes")
         #expect(own.notes.contains("The account mia is an operator's: run"), "\(own.notes)")
         let audit = await server.runThere("audit", "--json").output

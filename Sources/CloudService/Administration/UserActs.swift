@@ -111,8 +111,9 @@ package struct RemoveUser: OperatorAct {
         guard let removals = desk.removals else {
             return RemovalProgress(try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage))
         }
+        let number = try await desk.storage.account(named: account)
         return RemovalProgress(
-            try removals.progress(of: account) {
+            try removals.progress(of: account, number, publicRecords, now: { service.now }) {
                 try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage)
             })
     }
