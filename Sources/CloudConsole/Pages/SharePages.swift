@@ -25,6 +25,8 @@ struct SharePages {
     private var address: String { "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))/shares" }
     /// A consent permits to read.
     private var canChange: Bool { scope == .private && parent.consent == nil }
+    /// A link gives access that lasts longer than a consent.
+    private var showsLinks: Bool { parent.consent == nil }
     /// The address of the apps, which the console's own address is not.
     private var server: String { parent.pages.console.serviceAddress ?? parent.visit.request.baseURL }
 
@@ -96,7 +98,7 @@ struct SharePages {
                 "name": try await name(of: participant), "kind": participant.kind.rawValue,
                 "permission": participant.permission.rawValue, "status": participant.status.rawValue,
             ]
-            if let guid = participant.oneTimeGUID {
+            if showsLinks, let guid = participant.oneTimeGUID {
                 values["personal"] = ["id": "link\(number)-\(participants.count)", "text": "\(server)/share/\(guid)"]
             }
             if canChange, participant.kind != .owner, let id = participant.participantID { values["removal"] = ["id": id] }
@@ -107,7 +109,7 @@ struct SharePages {
             "public": details.publicPermission.rawValue, "participants": participants,
             "address": RecordPages.address(parent.base, scope, zone, details.rootRecordName ?? record.recordName),
         ]
-        if let guid = record.sharing.shortGUID { values["link"] = ["id": "link\(number)", "text": "\(server)/share/\(guid)"] }
+        if showsLinks, let guid = record.sharing.shortGUID { values["link"] = ["id": "link\(number)", "text": "\(server)/share/\(guid)"] }
         if canChange { values["canStop"] = true }
         return values
     }
@@ -183,10 +185,10 @@ struct SharePages {
 
     // MARK: Requests
 
-    /// The call of a client that sees participants without a user; a list without them would keep them.
+    /// The call of a client that sees participants without a user, with their links; a list without them would keep them.
     private func call(_ access: ContainerPages.Access) async throws -> Call {
         var call = try await parent.call(scope, access)
-        call.capabilities.insert(.accessRequests)
+        if showsLinks { call.capabilities.insert(.accessRequests) }
         return call
     }
 

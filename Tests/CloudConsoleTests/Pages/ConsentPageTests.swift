@@ -87,6 +87,25 @@ import Testing
         #expect(await visitor.post(page, ["do": "delete"]).status == 303)
     }
 
+    /// A link gives access after the consent has ended.
+    @Test func aConsentShowsNoLinksOfShares() async throws {
+        var oneTime = ShareParticipant(participantID: "x-1", identity: UserIdentity(userRecordName: ""), permission: .readOnly)
+        oneTime.isOneTime = true
+        let share = RecordOperation(.create, .share("share", of: "sage", open: .readOnly, with: [.invited("zoe"), oneTime]))
+        try await bo.modify([share])
+        let shares = try await bo.ask(
+            .private, .lookupRecords, LookupRecordsRequest(recordNames: ["share"], zoneID: bo.zone()), LookupRecordsResponse.self,
+            capabilities: [.accessRequests])
+        let record = try #require(shares.results.first?.record)
+        let link = try #require(record.sharing.shortGUID)
+        let personal = try #require(record.sharing.details?.participants.compactMap(\.oneTimeGUID).first)
+        try await signIn()
+        _ = await visitor.post(Self.consent, ["do": "read", "consent": try await given()])
+        let text = await visitor.get("\(Self.base)/zones/private/\(Village.garden)/shares").text
+        #expect(text.contains("<td>zoe@example.org</td>"))
+        for guid in [link, personal] { #expect(!text.contains(guid)) }
+    }
+
     @Test func aConsentIsForOneContainerAndEnvironment() async throws {
         try await signIn()
         let text = try await given()
