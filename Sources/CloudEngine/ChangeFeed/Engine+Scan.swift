@@ -7,7 +7,7 @@ package import CloudWire
 package struct RecordScan: Sendable {
     /// Newest change first.
     package var records: [Record] = []
-    /// The number of records that were examined.
+    /// The number of records that were examined, deleted ones included.
     package var examined = 0
     /// Where the next scan begins; nil at the end of the zone.
     package var next: Int64?
@@ -16,6 +16,9 @@ package struct RecordScan: Sendable {
 }
 
 extension Engine {
+    /// Bytes of stored records after which a scan ends: records of the largest size are read as well as counted.
+    package static let scanBytesMax = 32_000_000
+
     /// Scans the records of a zone, newest change first, for those of a type.
     ///
     /// Records have no index by type, which each save would pay for. A scan reads the type at the beginning of each stored record, and
@@ -24,28 +27,30 @@ extension Engine {
     /// - Parameters:
     ///   - number: ``RecordScan/next`` of the scan before; nil begins with the newest change.
     ///   - limit: Records of the type at most.
-    ///   - most: Records at most that are examined.
+    ///   - most: Records at most that are examined. Deleted ones count, since a zone may have nothing else.
+    ///   - bytesMax: Ends after the record that passes this size.
     package func scan(
-        _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int, desiredKeys: [String]?,
-        in view: any PartitionReader, _ call: Call
+        _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int,
+        bytesMax: Int = Engine.scanBytesMax, desiredKeys: [String]?, in view: any PartitionReader, _ call: Call
     ) throws -> RecordScan {
         let zone = try liveZone(zoneID, in: view, call)
         let slice = ChangeSlice(after: 0, before: number ?? .max, isNewestFirst: true)
         var rights = RecordAccess(view, call)
         var scan = RecordScan()
         var found: [(record: Record, change: Int64)] = []
-        var end: Int64?
-        try view.recordTexts(slice, in: zone.key, includingDeleted: false) { text, change in
-            guard scan.examined < most else {
+        var (end, bytes): (Int64?, Int) = (nil, 0)
+        try view.recordTexts(slice, in: zone.key, includingDeleted: true) { text, change in
+            guard scan.examined < most, bytes < bytesMax else {
                 scan.next = end
                 return false
             }
             scan.examined += 1
+            bytes += text.count
             end = change
-            if scan.examined == most { scan.reached = try Record(json: Array(text)).modified?.timestamp }
+            if scan.examined == most || bytes >= bytesMax { scan.reached = try Record(json: Array(text)).modified?.timestamp }
             guard try Self.isRecord(text, ofType: recordType) else { return true }
             let record = try Record(json: Array(text))
-            if try rights.allows(.read, record) { found.append((record, change)) }
+            if !record.isDeleted, try rights.allows(.read, record) { found.append((record, change)) }
             // One record more shows that there are more.
             return found.count <= limit
         }
