@@ -36,6 +36,11 @@ extension SQLiteServerStore: NetworkStorage {
         }
     }
 
+    /// Removes the networks of an account that is removed.
+    static func removeNetworks(ofAccount account: Int64, _ db: Database) throws {
+        try db.run("DELETE FROM password_networks WHERE owner = ?", [number(of: AttemptKey.account(account))])
+    }
+
     package func storeNetwork(_ networkKey: String, ofAccount account: String, now: Int64) async throws {
         if let last = try lastSignIn(networkKey, ofAccount: account), (0..<Self.networkWriteMilliseconds).contains(now - last) { return }
         let (owner, network) = (Self.number(of: account), Self.number(of: networkKey))

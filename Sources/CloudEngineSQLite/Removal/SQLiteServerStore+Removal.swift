@@ -111,6 +111,8 @@ extension SQLiteServerStore: RemovalStorage {
             staged.removeAll()
             try Self.neverAgain(removal.account, in: .account, db)
             try Self.neverAgain(removal.partitions.keys.max() ?? 0, in: .part, db)
+            // Their column is a hash.
+            try Self.removeNetworks(ofAccount: removal.account, db)
             try db.execute(sql: "DELETE FROM accounts WHERE account = ?", arguments: [removal.account])
             try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [Self.markerKey(removal.account)])
             try Self.countRevocation(db)

@@ -61,11 +61,16 @@ package protocol AttemptStorage: Sendable {
     func storeNetwork(_ networkKey: String, now: Int64) async throws
 }
 
+/// Names accounts in counts of attempts and in stored networks.
+package enum AttemptKey {
+    package static func account(_ number: Int64) -> String { "#\(number)" }
+}
+
 /// A storage of the networks from which owners of accounts signed in, for a process that counts attempts by itself.
 package protocol NetworkStorage: Sendable {
     /// - Parameters:
     ///   - networkKey: Names the account and the network. The storage has hashes of both texts.
-    ///   - account: Names the account, for the limit of its networks.
+    ///   - account: Names the account, for the limit of its networks and for its removal: ``AttemptKey/account(_:)``.
     func isKnown(_ networkKey: String, ofAccount account: String, now: Int64) async throws -> Bool
 
     /// Stores that an account's owner signed in from a network, in place of the account's oldest network beyond a limit.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import Crypto
 import Foundation
 import GRDB
 import ServiceFixtures
@@ -35,7 +36,11 @@ struct Traces {
         let parts = Set(own.compactMap { $0.number("part") })
         let files = rows.filter { $0.table == "assets" && parts.contains($0.number("part") ?? 0) }
         checksums = Set(files.compactMap { $0.text("checksum") })
-        numbers = ["account": Set([number].compactMap(\.self)), "part": parts]
+        // SQLite has an account's networks by a hash of its number.
+        let owner = number.map { number in
+            Int64(bitPattern: SHA256.hash(data: Data("#\(number)".utf8)).prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+        }
+        numbers = ["account": Set([number].compactMap(\.self)), "part": parts, "owner": Set([owner].compactMap(\.self))]
         needles += digests.map { Data($0) }
         needles += checksums.map { Data($0.utf8) }
         self.needles = needles
