@@ -173,7 +173,11 @@ extension PostgresUnit {
             try run(
                 "UPDATE zones SET floor = greatest(floor, $3) WHERE part = $1 AND zone = $2", [part, zone, floor], changing: .zones)
         }
-        let zones = try remove("zones", "zone", where: "deleted AND at < $2", deleted, returning: "change", .zones)
+        // A zone with records is found by its row until it is empty.
+        let zones = try remove(
+            "zones", "zone",
+            where: "deleted AND at < $2 AND NOT EXISTS (SELECT 1 FROM records r WHERE r.part = t.part AND r.zone = t.zone)", deleted,
+            returning: "change", .zones)
         if let floor = zones.map({ $0[0] as Int64 }).max() {
             try run("UPDATE partitions SET floor = greatest(floor, $2) WHERE part = $1", [part, floor], changing: .partitions)
         }

@@ -222,13 +222,17 @@ extension SQLiteServerStore {
             try db.rows(
                 """
                 SELECT part, zone FROM zones INDEXED BY zones_deleted WHERE deleted = 1 AND (part, zone) > (?, ?) AND at < ?
+                AND NOT EXISTS (SELECT 1 FROM records r WHERE r.part = zones.part AND r.zone = zones.zone LIMIT 1)
                 ORDER BY part, zone LIMIT ?
                 """, [last.part, last.zone, time, count]
             ).map { ZoneKey($0) }
         } _: { db, key in
-            // A zone that was made again has another key.
+            // A zone that was made again has another key. One with records is found by its row until it is empty.
             let deleted = try db.row(
-                "DELETE FROM zones WHERE part = ? AND zone = ? AND deleted = 1 AND at < ? RETURNING change", [key.part, key.zone, time])
+                """
+                DELETE FROM zones WHERE part = ? AND zone = ? AND deleted = 1 AND at < ?
+                AND NOT EXISTS (SELECT 1 FROM records r WHERE r.part = zones.part AND r.zone = zones.zone LIMIT 1) RETURNING change
+                """, [key.part, key.zone, time])
             guard let floor = deleted.map({ $0[0] as Int64 }) else { return }
             try db.run("UPDATE partitions SET floor = ? WHERE part = ? AND floor < ?", [floor, key.part, floor])
         }

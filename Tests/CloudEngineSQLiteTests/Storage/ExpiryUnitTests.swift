@@ -65,6 +65,7 @@ import Testing
         }
         try test.end()
     }
+
     /// A server that is started without history has the versions of all users from before.
     @Test(arguments: StorageKind.installed)
     func versionsAreRemovedInSeveralUnitsOnceNoneAreKept(_ kind: StorageKind) async throws {
@@ -95,6 +96,26 @@ import Testing
         try await storage.removeExpired(now: Self.start + 2)
         #expect(after - before > storage.commits - after)
         #expect(try await versionCount() == 0)
+    }
+
+    /// The records are found by its row. Otherwise nothing would remove them.
+    @Test(arguments: StorageKind.installed)
+    func aDeletedZoneIsKeptWhileItHasRecords(_ kind: StorageKind) async throws {
+        let test = try kind.make()
+        let storage = try test.storage
+        try await storage.write(Self.mia) { unit in
+            _ = try unit.raiseCounter(by: 3)
+            try unit.save([StoredRecord(record: Record(recordName: "left", recordType: "Plant"), change: 2)], in: 1, at: Self.start)
+            try unit.save(StoredZone(key: 1, name: "Gone", change: 3, isDeleted: true), at: Self.start)
+        }
+        let later = Self.start + 91 * Self.day
+        try await storage.removeExpired(now: later)
+        let zones = try await storage.zonesToEmpty(limit: 10)
+        #expect(zones.map(\.key) == [1])
+        for zone in zones { try await storage.empty(zone) }
+        try await storage.removeExpired(now: later + Self.day)
+        let zone = try await storage.read(Self.mia) { try $0.zone(named: "Gone") }
+        #expect(zone == nil)
         try test.end()
     }
 }
