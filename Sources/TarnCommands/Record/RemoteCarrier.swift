@@ -10,8 +10,8 @@ import NIOHTTP1
 
 /// A server that is reached with an operator's key.
 struct RemoteServer: Sendable {
-    private static let timeout = TimeAmount.seconds(60)
-
+    /// The time for a whole exchange.
+    var timeout = TimeAmount.seconds(60)
     /// Without a trailing slash.
     let address: String
     private let key: OperatorKey
@@ -35,13 +35,18 @@ struct RemoteServer: Sendable {
         let status: Int
         let bytes: [UInt8]
         do {
-            let response = try await RemoteClient.shared.get().execute(request, timeout: Self.timeout)
+            let response = try await RemoteClient.shared.get().execute(request, timeout: timeout)
             status = Int(response.status.code)
             bytes = Array(try await response.body.collect(upTo: Limits.messageBytes).readableBytesView)
         } catch is CancellationError {
             throw CancellationError()
         } catch let error as CommandError {
             throw error
+        } catch let error as HTTPClientError where error == .deadlineExceeded {
+            // A connection has a shorter limit, so the server has the request.
+            throw CommandError(
+                "The server \(address) did not answer in time, and may still execute the command: look at the result before you repeat it, after a change of a schema with 'tarn schema diff'."
+            )
         } catch {
             throw CommandError("The server \(address) cannot be reached: 'tarn doctor --server \(address)' says why.")
         }
