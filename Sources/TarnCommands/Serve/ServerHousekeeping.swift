@@ -105,17 +105,33 @@ struct Housekeeping: ServiceLifecycle.Service {
 
     private func removeExpired() async {
         while !Task.isCancelled {
+            await Self.run(
+                [
+                    Step(name: "news of shares") { try await service.deliverPendingNews() },
+                    // Before the zones themselves expire.
+                    Step(name: "deleted zones") { try await service.emptyDeletedZones() },
+                    Step(name: "expired rows and files") { try await store.removeExpired(now: now()) },
+                    Step(name: "audit log") { try await store.removeAuditEvents(before: now() - auditMilliseconds) },
+                ], logger: logger)
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    /// A part of the removal of expired data.
+    struct Step: Sendable {
+        let name: String
+        let run: @Sendable () async throws -> Void
+    }
+
+    /// Executes all steps. One zone that cannot be emptied must not keep the rest.
+    static func run(_ steps: [Step], logger: Logger) async {
+        for step in steps {
             do {
-                try await service.deliverPendingNews()
-                // Before the zones themselves expire.
-                try await service.emptyDeletedZones()
-                try await store.removeExpired(now: now())
-                try await store.removeAuditEvents(before: now() - auditMilliseconds)
+                try await step.run()
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
-                logger.error("could not remove what expired", metadata: ["cause": "\(cause)"])
+                logger.error("could not remove what expired", metadata: ["step": "\(step.name)", "cause": "\(cause)"])
             }
-            try? await Task.sleep(for: Self.interval)
         }
     }
 }
