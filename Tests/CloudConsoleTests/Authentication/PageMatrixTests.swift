@@ -79,7 +79,13 @@ import Testing
         case .roles, .subscriptions: return [Page(path: path)]
         case .reach: return [Page(path: path, post: 404)]
         case .records, .consent: return [Page(path: path, post: 400)]
-        case .zones: return [Page(path: path, fields: ["zone": "_reserved"]), Page(path: "\(path)/private/Garden/delete", post: 400)]
+        case .zones:
+            return [
+                Page(path: path, fields: ["zone": "_reserved"]), Page(path: "\(path)/private/Garden/delete", post: 400),
+                Page(
+                    path: "\(path)/private/Garden/shares", fields: ["do": "stop-share", "confirmed": "x", "share": "none"], post: 404,
+                    needsConfirmation: true),
+            ]
         }
     }
 
