@@ -36,7 +36,7 @@ package final class AccountRemovals: Sendable {
     /// Begins the removal of an account unless it runs.
     ///
     /// - Parameters:
-    ///   - account: The account of this name; nil if there is none, as after the end of a removal.
+    ///   - account: The account of this name; nil if no account has it, as after the end of a removal.
     ///   - now: Milliseconds since 1970 UTC.
     /// - Returns: Nil while it runs. Its end is returned once.
     /// - Throws: The error that ended it; `StorageFailure.unknownUser`; `WireError` with `.conflict` if a removal runs that makes the other

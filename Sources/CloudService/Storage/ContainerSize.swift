@@ -24,7 +24,7 @@ package struct ContainerSize: Hashable, Sendable {
     }
 }
 
-/// Bounds of counting a container. There are no stored counts: each save of each app would write them.
+/// Bounds of counting a container. Counts are not stored: each save of each app would write them.
 package struct CountBounds: Hashable, Sendable {
     /// Changes, deleted records included, of one unit of work. Others have their turn after it.
     package var changesPerUnit = 20_000
