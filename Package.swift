@@ -61,9 +61,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(
-            name: "ObjectGraph",
-            dependencies: ["CRuntimeRecords", "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore"]),
+        .target(name: "ObjectGraph", dependencies: ["CRuntimeRecords", "ManagedModel", "ModelFile", "PredicateKit", "SQLiteStore"]),
 
         // MARK: Models to Swift
         // Reads and checks model files; apps link it, since they may read models at run time.
@@ -362,8 +360,8 @@ let package = Package(
             name: "CloudServerTests",
             dependencies: [
                 "CZlib", "CloudConsole", "CloudEngine", "CloudEngineSQLite", "CloudKit", "CloudServer", "CloudService",
-                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "StorageFixtures", "SystemSupport",
-                "TarnCommands", "TarnMirror", "TestBasics",
+                "CloudStorageSupport", "CloudWire", "CoreData", "ServiceFixtures", "StorageFixtures", "SystemSupport", "TarnCommands",
+                "TarnMirror", "TestBasics",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -9,7 +9,7 @@ import Testing
 
 /// Networks from which owners signed in, in the SQLite server's database.
 @Suite struct KnownNetworkTests {
-    private static let account = PasswordThrottle.key(ofAccount: 1)
+    private static let account = AttemptKey.account(1)
     private static let day: Int64 = 24 * 60 * 60 * 1000
 
     /// A server on a data folder.
@@ -61,7 +61,7 @@ import Testing
         var known: [Int] = []
         for number in 0..<20 where try await server.knows("network \(number)") { known.append(number) }
         #expect(known == Array(12..<20))
-        #expect(try await !server.knows("network 19", of: PasswordThrottle.key(ofAccount: 2)))
+        #expect(try await !server.knows("network 19", of: AttemptKey.account(2)))
         try server.store.close()
     }
 

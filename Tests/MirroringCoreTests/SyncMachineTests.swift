@@ -48,8 +48,9 @@ import Testing
         mutating func plan(_ count: Int, pending: Int, rejection: String? = nil) -> [String] {
             finish(.batchPlanned(Sample.plan(count, pending: pending, rejection: rejection)))
         }
-        mutating func page(_ records: Int, moreComing: Bool = false, remaining: Int? = nil) -> [String] {
-            finish(.pageApplied(records: records, remaining: remaining, next: moreComing ? ImportRound() : nil))
+        mutating func page(_ received: Int, dropped: Int = 0, moreComing: Bool = false, remaining: Int? = nil) -> [String] {
+            let count = ChangeCount(received: received, dropped: dropped)
+            return finish(.pageApplied(count, remaining: remaining, next: moreComing ? ImportRound() : nil))
         }
 
         /// Up to the first idle state.
@@ -131,8 +132,8 @@ import Testing
         #expect(script.page(200, moreComing: true, remaining: 60).last == "[importing(done: 400, total: Optional(460))]")
         #expect(script.page(10, moreComing: true).last == "[importing(done: 410, total: nil)]")
         // Pages were dropped and are fetched again, some of them of an earlier attempt that did not count.
-        #expect(script.page(-400, moreComing: true).last == "[importing(done: 10, total: nil)]")
-        #expect(script.page(-20, moreComing: true).last == "[importing(done: 0, total: nil)]")
+        #expect(script.page(0, dropped: 400, moreComing: true).last == "[importing(done: 10, total: nil)]")
+        #expect(script.page(0, dropped: 20, moreComing: true).last == "[importing(done: 0, total: nil)]")
     }
 
     /// Pages that come in between do not make it impatient.
@@ -446,7 +447,7 @@ import Testing
         _ = script.tell(.pushArrived)
         var round = ImportRound()
         round.isHomeRead = true
-        #expect(script.finish(.pageApplied(records: 1, next: round)).first == "fetchPage after the home zone")
+        #expect(script.finish(.pageApplied(ChangeCount(received: 1), next: round)).first == "fetchPage after the home zone")
         _ = script.tell(.paused)
         #expect(script.tell(.resumed).first == "fetchPage")
     }
@@ -462,7 +463,7 @@ import Testing
         }
         let plan = Sample.plan(1, pending: 1)
         var step = handle(.started)
-        for outcome in [SyncMachine.Outcome.done, .pageApplied(records: 0, next: nil), .batchPlanned(plan)] {
+        for outcome in [SyncMachine.Outcome.done, .pageApplied(ChangeCount(), next: nil), .batchPlanned(plan)] {
             step = step.flatMap { handle(.finished($0.1, outcome)) }
         }
         guard case .send(let sent, 1, _)? = step?.0 else { return #expect(Bool(false), "a planned batch is sent") }

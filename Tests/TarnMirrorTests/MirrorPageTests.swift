@@ -26,11 +26,12 @@ import Testing
         var pages: [[Int?]] = []
         var next: ImportRound? = ImportRound()
         while let round = next {
-            guard case .pageApplied(let records, let remaining, let following) = await run.outcome(of: .fetchPage(round)) else {
+            guard case .pageApplied(let count, let remaining, let following) = await run.outcome(of: .fetchPage(round)) else {
                 Issue.record("a page failed")
                 return
             }
-            pages.append([records, remaining])
+            #expect(count.dropped == 0)
+            pages.append([count.received, remaining])
             next = following
         }
         #expect(pages == [[2, 3], [2, 1], [1, 0]])

@@ -62,15 +62,15 @@ struct Importer: Sendable {
         let database = try sync.openDatabase()
         var round = begun
         round.isPushed = false
-        let records: Int
+        let count: ChangeCount
         switch file.scope {
-        case .public: (records, round.isHomeRead) = try await readPublic(database, &round)
+        case .public: (count, round.isHomeRead) = try await readPublic(database, &round)
         case .shared:
             if !round.isListed { try await listZones(database) }
             round.isListed = true
             round.isHomeRead = true
-            records = try await readSharedZone(database)
-        default: records = try await readPrivate(database, &round, pushed)
+            count = try await readSharedZone(database)
+        default: count = try await readPrivate(database, &round, pushed)
         }
         let isMoreShared = file.scope == .public ? false : try await !zonesToFetch().isEmpty
         let isListed = round.isListed || file.scope == .public
@@ -81,19 +81,19 @@ struct Importer: Sendable {
             try await pages.dropChains()
             try await UnreadableRetry(sync: sync).run(database)
         }
-        return .pageApplied(records: records, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)
+        return .pageApplied(count, remaining: sync.state.withLock { $0.importer.remaining.count }, next: isDone ? nil : round)
     }
 
     // MARK: Private and public database
 
-    private func readPrivate(_ database: SyncDatabase, _ round: inout ImportRound, _ pushed: ImportPage?) async throws -> Int {
+    private func readPrivate(_ database: SyncDatabase, _ round: inout ImportRound, _ pushed: ImportPage?) async throws -> ChangeCount {
         if round.isHomeWithheld {
             guard try await zonesToFetch().isEmpty else { return try await readSharedZone(database) }
             round.isHomeWithheld = false
-            guard let chain = sync.state.withLock({ $0.importer.chains[MirrorZone.home] }) else { return 0 }
+            guard let chain = sync.state.withLock({ $0.importer.chains[MirrorZone.home] }) else { return ChangeCount() }
             let applied = try await pages.apply(chain, of: try await homeRow(), database)
             round.isHomeRead = applied.isRead
-            return -applied.droppedCount
+            return applied.count
         }
         if round.isHomeRead {
             if !round.isListed { try await listZones(database) }
@@ -102,8 +102,8 @@ struct Importer: Sendable {
         }
         // Most changes are in the home zone: they arrive before the list of the other zones is requested.
         let home = try await homeRow()
-        let (chain, received, isPushed) = try await pages.extendChain(of: home, pushed: pushed, database)
-        guard chain.isComplete else { return received }
+        let (chain, count, isPushed) = try await pages.extendChain(of: home, pushed: pushed, database)
+        guard chain.isComplete else { return count }
         if chain.hasDeletions || chain.generation != nil {
             // A deleted record may have been relocated. A list that is requested after the page names the zones to read first. Records that
             // a full fetch does not show count as deleted as well.
@@ -111,31 +111,31 @@ struct Importer: Sendable {
             round.isListed = true
             if try await !zonesToFetch().isEmpty {
                 round.isHomeWithheld = true
-                return try await received + readSharedZone(database)
+                return try await count + readSharedZone(database)
             }
         }
         let applied = try await pages.apply(chain, of: home, database)
         round.isHomeRead = applied.isRead
         if applied.isRead, !isPushed { sync.state.withLock { $0.importer.pushed.fetched() } }
         if applied.isListed { round.isListed = true }
-        return received - applied.droppedCount
+        return count + applied.count
     }
 
-    private func readPublic(_ database: SyncDatabase, _ round: inout ImportRound) async throws -> (records: Int, isRead: Bool) {
+    private func readPublic(_ database: SyncDatabase, _ round: inout ImportRound) async throws -> (count: ChangeCount, isRead: Bool) {
         try await PermissionUpdates(sync: sync).requestIfDue(database)
         let home = try await homeRow()
         let isResumed = round.isResumed ?? QueryPosition(home.token).isPassing
-        let (chain, received, _) = try await pages.extendChain(of: home, database)
+        let (chain, count, _) = try await pages.extendChain(of: home, database)
         sync.permissions.learn(deletionsTravel: database.traits.hasPublicFeed)
         PushListener(sync: sync).followFeed(database)
         // Queries never show one moment of the database, so that waiting for the last page has no advantage.
         guard chain.isComplete || chain.token.flatMap(FeedToken.syncToken) == nil else {
             round.isResumed = isResumed
-            return (received, false)
+            return (count, false)
         }
         let applied = try await pages.apply(chain, of: home, database)
         round.isResumed = isResumed && !applied.isRead
-        return (received - applied.droppedCount, applied.isRead && !isResumed)
+        return (count + applied.count, applied.isRead && !isResumed)
     }
 
     private func homeRow() async throws -> ZoneTable.Row {
@@ -170,17 +170,17 @@ struct Importer: Sendable {
     }
 
     /// Reads one page of the first changed zone.
-    private func readSharedZone(_ database: SyncDatabase) async throws -> Int {
+    private func readSharedZone(_ database: SyncDatabase) async throws -> ChangeCount {
         guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) })
-        else { return 0 }
+        else { return ChangeCount() }
         do {
-            let (chain, received, _) = try await pages.extendChain(of: row, database)
-            return chain.isComplete ? try await received - pages.apply(chain, of: row, database).droppedCount : received
+            let (chain, count, _) = try await pages.extendChain(of: row, database)
+            return chain.isComplete ? try await count + pages.apply(chain, of: row, database).count : count
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
                 try await remove(zone, failure)
-                return 0
+                return ChangeCount()
             }
             if failure.code == .changeTokenExpired {
                 let dropped = sync.state.withLock { state in
@@ -191,7 +191,7 @@ struct Importer: Sendable {
                 let reset = try await sync.onQueue { [file] in try file.fetchAgain(zone, hadPages: hadPages, because: failure) }
                 if let reset {
                     try await sync.merge(reset)
-                    return -(dropped?.changeCount ?? 0)
+                    return ChangeCount(dropped: dropped?.changeCount ?? 0)
                 }
             }
             throw failure

@@ -11,8 +11,8 @@ import Synchronization
 /// Reads the change pages of one zone into a chain, and applies the chain in one transaction.
 struct PageReader: Sendable {
     struct Applied {
-        /// Changes of dropped pages. They are fetched again, and count then.
-        var droppedCount = 0
+        /// Changes of dropped pages.
+        var count = ChangeCount()
         /// Whether the zone was read to its end.
         var isRead = false
         /// Whether the list of zones is known to be current after the chain.
@@ -28,17 +28,16 @@ struct PageReader: Sendable {
     /// Fetches the next page of a zone, with the contents of its assets, and appends it to the zone's chain.
     ///
     /// - Parameter pushed: The changes that notifications carried.
-    /// - Returns: The chain of pages, the number of changes in the appended page, and whether they were pushed. The number is negative if
-    ///   pages were dropped, which are fetched again.
+    /// - Returns: The chain of pages, the number of changes in the appended page and in dropped ones, and whether they were pushed.
     func extendChain(
         of row: ZoneTable.Row, pushed: ImportPage? = nil, _ database: SyncDatabase
-    ) async throws -> (chain: ImportChain, received: Int, isPushed: Bool) {
+    ) async throws -> (chain: ImportChain, count: ChangeCount, isPushed: Bool) {
         var chain = try await chain(of: row)
         if chain.isEmpty, var pushed, pushed.follows(row.token, generation: chain.generation) {
             let download = try await database.download(try await assetsNeeded(by: pushed, of: chain), in: row.zone.id)
             pushed.quarantine(download.unreadable)
             chain.append(pushed, download.contents)
-            return (chain, pushed.changeCount, true)
+            return (chain, ChangeCount(received: pushed.changeCount), true)
         }
         var next = row
         next.token = chain.token
@@ -70,12 +69,12 @@ struct PageReader: Sendable {
             guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
                 try await sync.onQueue { [file] in try file.unstage(row.zone) }
                 sync.state.withLock { $0.importer.forgetChain(of: row.zone) }
-                return (ImportChain(row), page.changeCount - chain.changeCount, false)
+                return (ImportChain(row), ChangeCount(received: page.changeCount, dropped: chain.changeCount), false)
             }
             chain.wasStaged()
         }
         sync.state.withLock { [chain] in $0.importer.chains[row.zone.number] = chain }
-        return (chain, page.changeCount, false)
+        return (chain, ChangeCount(received: page.changeCount), false)
     }
 
     /// Returns the next page of a zone, and prefetches those behind it.
@@ -226,7 +225,7 @@ struct PageReader: Sendable {
     private func drop(_ chain: ImportChain) async throws -> Applied {
         sync.state.withLock { $0.importer.forgetChain(of: chain.zone) }
         try await sync.onQueue { [file] in try file.unstage(chain.zone) }
-        return Applied(droppedCount: chain.changeCount)
+        return Applied(count: ChangeCount(dropped: chain.changeCount))
     }
 
     /// Drops the pages of all zones, when each zone is read to its end. Some may be left of a chain that a request made stale, or of a zone

@@ -101,8 +101,7 @@ package struct RevokeDevice: OperatorAct {
     package var user: String? { account }
 
     package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        guard account != owner else { return }
-        try await desk.refuse(ifOperator: account, step: "revoke the device in the console or on the server's machine.")
+        try await desk.refuse(ifOperator: account, except: owner, step: "revoke the device in the console or on the server's machine.")
     }
 
     package func perform(at desk: OperatorDesk) async throws -> ActDone {
@@ -138,8 +137,7 @@ package struct EndSessions: OperatorAct {
     package var user: String? { account }
 
     package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        guard account != owner else { return }
-        try await desk.refuse(ifOperator: account, step: "end its sessions in the console or on the server's machine.")
+        try await desk.refuse(ifOperator: account, except: owner, step: "end its sessions in the console or on the server's machine.")
     }
 
     package func perform(at desk: OperatorDesk) async throws -> ActDone {

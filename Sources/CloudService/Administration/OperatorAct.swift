@@ -35,6 +35,18 @@ package protocol OperatorAct: FlatMessage {
     func perform(at desk: OperatorDesk) async throws -> Response
 }
 
+/// An act on one container, without further members.
+protocol ContainerAct: OperatorAct {
+    var container: String { get }
+    init(container: String)
+}
+
+extension ContainerAct {
+    package init(_ object: FlatObject) throws(WireError) { self.init(container: try object.text("container")) }
+    package var object: FlatObject { ["container": .text(container)] }
+    package var subject: String { container }
+}
+
 extension OperatorAct {
     package var user: String? { nil }
     package func checkKey(of owner: String, at desk: OperatorDesk) async throws {}
@@ -67,10 +79,12 @@ package struct OperatorDesk: Sendable {
 
     /// Refuses an act on an operator's account: with one key, an attacker could lock out the operators that would end it.
     ///
-    /// - Parameter step: What to do instead.
+    /// - Parameters:
+    ///   - owner: The account of the key, if it may do this to itself.
+    ///   - step: The way that remains.
     /// - Throws: `WireError` with `.accessDenied`.
-    func refuse(ifOperator name: String, step: String) async throws {
-        guard let account = try await storage.account(named: name), try await service.profile(ofAccount: account)?.isOperator == true
+    func refuse(ifOperator name: String, except owner: String? = nil, step: String) async throws {
+        guard name != owner, let account = try await storage.account(named: name), try await service.profile(ofAccount: account)?.isOperator == true
         else { return }
         throw WireError(.accessDenied, "The account \(name) is an operator's: \(step)")
     }

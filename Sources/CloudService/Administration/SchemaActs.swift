@@ -119,15 +119,12 @@ package struct ImportSchema: OperatorAct {
 }
 
 /// What development has that production lacks.
-package struct CompareSchemas: OperatorAct {
+package struct CompareSchemas: ContainerAct {
     package static let name = "schema.diff"
 
     package var container: String
 
     package init(container: String) { self.container = container }
-    package init(_ object: FlatObject) throws(WireError) { container = try object.text("container") }
-    package var object: FlatObject { ["container": .text(container)] }
-    package var subject: String { container }
 
     package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
         try await desk.checkContainer(container)
@@ -136,15 +133,12 @@ package struct CompareSchemas: OperatorAct {
 }
 
 /// Adds to production what development has.
-package struct DeploySchema: OperatorAct {
+package struct DeploySchema: ContainerAct {
     package static let name = "schema.deploy"
 
     package var container: String
 
     package init(container: String) { self.container = container }
-    package init(_ object: FlatObject) throws(WireError) { container = try object.text("container") }
-    package var object: FlatObject { ["container": .text(container)] }
-    package var subject: String { container }
 
     package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
         try await desk.checkContainer(container)

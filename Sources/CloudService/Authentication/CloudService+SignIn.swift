@@ -71,7 +71,7 @@ extension CloudService {
         return (account, subject)
     }
 
-    static func throttleKey(ofAccount account: Int64) -> String { PasswordThrottle.key(ofAccount: account) }
+    static func throttleKey(ofAccount account: Int64) -> String { AttemptKey.account(account) }
 
     func auditSubject(ofAccount account: Int64?) async throws -> String {
         guard let account, let profile = try await accounts.profile(ofAccount: account) else { return "unknown account" }

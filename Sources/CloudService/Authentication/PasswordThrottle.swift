@@ -70,7 +70,6 @@ final class PasswordThrottle: Sendable {
         self.networks = networks
     }
 
-    static func key(ofAccount account: Int64) -> String { AttemptKey.account(account) }
     /// The key of a name without an account. A name may be any text, also that of an account's key.
     static func key(ofName name: String) -> String { "name \(name.lowercased())" }
 

@@ -68,6 +68,7 @@ private struct DatabaseCount: Sendable {
             guard changes <= rest || rest == bounds.changesPerUnit else { return }
             try add(zone, view)
             guard changes <= bounds.changesPerUnit else {
+                // The counter of the database gave the zone its key, so all changes of the zone have larger numbers, or this one.
                 large = LargeZone(key: zone.key, change: max(0, zone.key - 1))
                 return try countPart(of: zone, view, bounds)
             }

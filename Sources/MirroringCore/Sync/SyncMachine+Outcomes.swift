@@ -75,10 +75,10 @@ extension SyncMachine {
             if reset != .fetchAgain { work.setUp = true }
             work.scheduleBoth()
             startNext(&turn)
-        case (.importing(_, let progress), .pageApplied(let records, let remaining, let next)):
+        case (.importing(_, let progress), .pageApplied(let count, let remaining, let next)):
             streak.attempts = 0
             if let next {
-                let done = max(0, progress.done + records)
+                let done = count.added(to: progress.done)
                 let total = remaining.map { done + $0 }
                 state = .importing(begin(.fetchPage(next), &turn), ImportProgress(done: done, total: total))
             } else {

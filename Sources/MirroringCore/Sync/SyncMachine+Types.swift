@@ -51,10 +51,10 @@ extension SyncMachine {
         /// A set-up or a reset ended.
         case done
         /// - Parameters:
-        ///   - records: Changes that arrived, without those that are fetched again: negative if pages were dropped.
+        ///   - count: Changes of the page, and of pages that were dropped.
         ///   - remaining: Changes that later pages bring; nil if the server doesn't count them.
         ///   - next: Where the import continues; nil at its end.
-        case pageApplied(records: Int, remaining: Int? = nil, next: ImportRound?)
+        case pageApplied(ChangeCount, remaining: Int? = nil, next: ImportRound?)
         case batchPlanned(ExportPlan)
         /// - Parameter next: The batch that was planned while this one was in flight, if it is still valid.
         case batchSettled(BatchVerdict, next: ExportPlan? = nil)

@@ -75,10 +75,12 @@ struct Importer: Sendable {
                 return chain.receivedCount
             }
             // A dropped chain is fetched, and counted, again.
-            guard isApplied else { return .pageApplied(records: fetched.changeCount - received, next: ImportRound()) }
+            guard isApplied else {
+                return .pageApplied(ChangeCount(received: fetched.changeCount, dropped: received), next: ImportRound())
+            }
         }
         return .pageApplied(
-            records: fetched.changeCount, remaining: fetched.remaining, next: fetched.moreComing ? ImportRound() : nil)
+            ChangeCount(received: fetched.changeCount), remaining: fetched.remaining, next: fetched.moreComing ? ImportRound() : nil)
     }
 
     /// Fetches a page, with as many records as there is memory for their assets.

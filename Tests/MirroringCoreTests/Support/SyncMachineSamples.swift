@@ -43,7 +43,8 @@ enum Sample {
     }
 
     static var outcomes: [SyncMachine.Outcome] {
-        [.done, .pageApplied(records: 3, next: nil), .pageApplied(records: 3, remaining: 2, next: ImportRound())]
+        let count = ChangeCount(received: 3)
+        return [.done, .pageApplied(count, next: nil), .pageApplied(count, remaining: 2, next: ImportRound())]
             + [plan(0, pending: 0), plan(2, pending: 5), plan(0, pending: 1, rejection: "no")].map { .batchPlanned($0) }
             + verdicts.flatMap { [.batchSettled($0), .batchSettled($0, next: plan(1, pending: 1))] } + failures.map { .failed($0) }
     }
@@ -60,7 +61,7 @@ enum Sample {
     /// The outcome that ends a state's operation.
     static func success(of state: SyncMachine.State) -> SyncMachine.Outcome {
         switch state {
-        case .importing: return .pageApplied(records: 0, next: nil)
+        case .importing: return .pageApplied(ChangeCount(), next: nil)
         case .planning: return .batchPlanned(plan(0, pending: 0))
         case .sending(_, let batch, _):
             var verdict = BatchVerdict()
@@ -86,7 +87,8 @@ enum Sample {
             for event in events { _ = machine.handle(event, now: now, jitter: 0.5) }
             return machine
         }
-        let page = SyncMachine.Outcome.pageApplied(records: 1, next: nil), sending = [.done, page, .batchPlanned(plan(2, pending: 3))]
+        let page = SyncMachine.Outcome.pageApplied(ChangeCount(received: 1), next: nil)
+        let sending = [.done, page, .batchPlanned(plan(2, pending: 3))]
         func failed(_ code: AppErrorCode, retryAfter: Duration? = nil) -> SyncMachine.Outcome {
             .failed(CloudFailure(code, "reason", retryAfter: retryAfter))
         }
