@@ -8,8 +8,8 @@ import CloudWire
 package enum PageAddress {
     /// Requests of the protocol as the operator.
     package static let api = "/console/api"
-    /// Acts of an operator, by name.
-    package static let acts = api + "/operator/"
+    /// Operations of an operator, by name.
+    package static let operations = api + "/operator/"
 }
 
 /// Keys with which the commands of another machine administer a server.

@@ -36,71 +36,74 @@ struct OperatorOptions: ParsableArguments {
         }
     }
 
-    /// Performs one act on the server or its data.
+    /// Performs one operation on the server or its data.
     ///
     /// - Parameters:
-    ///   - mustExist: `false` for an act that may be the first to use the data.
-    ///   - isAudited: `false` for an act that the audit log of data does not have. A server has all acts.
-    func perform<Act: OperatorAct>(
-        _ act: Act, mustExist: Bool = true, isAudited: Bool = true
-    ) async throws -> Act.Response {
-        let audit = isAudited ? CommandAudit(Act.name, act.subject) : nil
-        return try await withActs(audit, mustExist: mustExist, name: act.user ?? "") { try await $0.perform(act) }
+    ///   - mustExist: `false` for an operation that may be the first to use the data.
+    ///   - isAudited: `false` for an operation that the audit log of data does not have. A server has all operations.
+    func perform<Operation: AdminOperation>(
+        _ operation: Operation, mustExist: Bool = true, isAudited: Bool = true
+    ) async throws -> Operation.Response {
+        let audit = isAudited ? CommandAudit(Operation.name, operation.subject) : nil
+        return try await withAdminClient(audit, mustExist: mustExist, name: operation.user ?? "") { try await $0.perform(operation) }
     }
 
-    /// Runs `body` with a carrier of acts, and translates errors into sentences.
+    /// Runs `body` with a client, and translates errors into sentences.
     ///
     /// - Parameters:
     ///   - audit: The event in the audit log of the data; nil for none. A server writes its own.
-    ///   - name: The account that the acts are about, for errors.
-    func withActs<Value>(
+    ///   - name: The account that the operations are about, for errors.
+    func withAdminClient<Value>(
         _ audit: CommandAudit?, mustExist: Bool = true, name: String = "", needsFiles: Bool = false,
-        _ body: (any ActCarrier) async throws -> Value
+        _ body: (any AdminClient) async throws -> Value
     ) async throws -> Value {
         do {
-            if let server { return try await body(RemoteActs(server: try RemoteServer(address: server, keyFile: keyFile))) }
+            if let server { return try await body(RemoteAdminClient(server: try RemoteServer(address: server, keyFile: keyFile))) }
             let place = try ServerData(folder: data, database: database, settingsFile: config)
             return try await place.withStore(mustExist: mustExist, name: name, audited: audit, needsFiles: needsFiles) { store in
                 do {
-                    return try await body(FolderActs(desk: OperatorDesk(service: store.service, storage: store)))
+                    return try await body(LocalAdminClient(context: AdminContext(service: store.service, storage: store)))
                 } catch let unknown as UnknownContainer {
                     throw CommandError(unknownContainer: unknown.name, data: place.shown, among: unknown.names)
                 }
             }
         } catch let error as WireError {
-            throw CommandError(act: error, server: server)
+            throw CommandError(operation: error, server: server)
         } catch let refused as SchemaRefused {
             throw CommandError(refusals: refused.reasons)
         }
     }
 }
 
-/// Performs operators' acts.
-protocol ActCarrier: Sendable {
-    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response
+/// Performs administrative operations.
+protocol AdminClient: Sendable {
+    func perform<Operation: AdminOperation>(_ operation: Operation) async throws -> Operation.Response
 }
 
-/// Performs acts in this process.
-struct FolderActs: ActCarrier {
-    let desk: OperatorDesk
+/// Performs operations in this process.
+struct LocalAdminClient: AdminClient {
+    let context: AdminContext
 
-    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response { try await act.perform(at: desk) }
+    func perform<Operation: AdminOperation>(_ operation: Operation) async throws -> Operation.Response {
+        try await operation.perform(in: context)
+    }
 }
 
-/// Sends acts to a server.
-struct RemoteActs: ActCarrier {
+/// Sends operations to a server.
+struct RemoteAdminClient: AdminClient {
     let server: RemoteServer
 
-    func perform<Act: OperatorAct>(_ act: Act) async throws -> Act.Response {
-        try Act.Response(FlatObject(json: try await server.send("POST", PageAddress.acts + Act.name, act.object.encoded())))
+    func perform<Operation: AdminOperation>(_ operation: Operation) async throws -> Operation.Response {
+        let bytes = try await server.send("POST", PageAddress.operations + Operation.name, operation.object.encoded())
+        return try Operation.Response(FlatObject(json: bytes))
     }
 }
 
 extension CommandError {
-    /// The error of an act.
+    /// The error of an operation.
     ///
-    /// - Parameter server: Address of the server that refused it; nil for an act in this process.
-    init(act error: WireError, server: String?) {
+    /// - Parameter server: Address of the server that refused it; nil for an operation in this process.
+    init(operation error: WireError, server: String?) {
         let isSentence = error.reason.last.map { ".!?".contains($0) } == true
         let sentence = "\(error.reason.prefix(1).uppercased())\(error.reason.dropFirst())\(isSentence ? "" : ".")"
         guard let server else {

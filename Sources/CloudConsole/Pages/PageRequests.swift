@@ -59,9 +59,9 @@ struct PageRequests {
 
     /// A failure as an error of the protocol, which scripts and commands decode.
     ///
-    /// - Parameter user: The account that an operator's act is about.
+    /// - Parameter user: The account that an administrative operation is about.
     static func response(to error: any Error, user: String? = nil) -> ServiceResponse {
-        let error = CloudService.wireError(ofAct: error, user: user)
+        let error = CloudService.wireError(ofAdminOperation: error, user: user)
         var response = Page.json(error.encoded(), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up))))) }
         return response

@@ -14,7 +14,7 @@ struct UserPages {
     static let devicesFile = "devices.json"
 
     private var storage: any AdministrationStorage { pages.console.storage }
-    private var desk: OperatorDesk { OperatorDesk(service: pages.console.service, storage: storage) }
+    private var context: AdminContext { AdminContext(service: pages.console.service, storage: storage) }
     private var devices: DevicePages { DevicePages(pages: pages, visit: visit) }
 
     func respond() async throws -> ServiceResponse {
@@ -46,8 +46,8 @@ struct UserPages {
         let (fields, account) = (visit.fields, profile.accountName)
         let verb = fields["do"] ?? ""
         switch verb {
-        case "revoke": _ = try await RevokeDevice(account: account, device: .id(fields["id"] ?? "")).perform(at: desk)
-        case "end-session": _ = try await EndSessions(account: account, id: fields["id"] ?? "").perform(at: desk)
+        case "revoke": _ = try await RevokeDevice(account: account, device: .id(fields["id"] ?? "")).perform(in: context)
+        case "end-session": _ = try await EndSessions(account: account, id: fields["id"] ?? "").perform(in: context)
         case "password":
             let password = fields["password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: profile.isOperator) {
@@ -66,7 +66,7 @@ struct UserPages {
             guard text.isEmpty || bytes != nil else {
                 throw WireError(.badRequest, "A quota is a number of bytes, 0 for no limit, or empty for the server's default.")
             }
-            _ = try await SetQuota(account: account, bytes: bytes).perform(at: desk)
+            _ = try await SetQuota(account: account, bytes: bytes).perform(in: context)
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
         return Page.redirect("/console/users/\(QueryItems.encode(account))?saved=\(verb)")
@@ -172,7 +172,7 @@ struct UserPages {
         guard visit.isPost else { return try await list([:]) }
         let name = visit.fields["account"] ?? ""
         do {
-            let secret = try await AddUser(account: name, device: "first device").perform(at: desk).secret
+            let secret = try await AddUser(account: name, device: "first device").perform(in: context).secret
             return try await list(["secret": secret, "made": "The account was made:", "account": name])
         } catch let error as WireError where error.code == .badRequest {
             return try await list(["problem": error.reason, "typed": name], status: error.code.httpStatus)

@@ -109,8 +109,8 @@ extension SchemaCommand {
         var outputFile: String?
 
         func run() async throws {
-            let act = ExportSchema(container: options.container, environment: environment)
-            let text = try await options.place.perform(act, isAudited: false).text
+            let operation = ExportSchema(container: options.container, environment: environment)
+            let text = try await options.place.perform(operation, isAudited: false).text
             guard let outputFile else { return Output.text(text) }
             do {
                 try Data(text.utf8).write(to: URL(filePath: outputFile), options: .atomic)
@@ -156,9 +156,9 @@ extension SchemaCommand {
 
         func run() async throws {
             let schema = try input.read()
-            let (act, file) = (ImportSchema(container: options.container, schema: schema, deletesValues: yes), input.file)
-            let changes = try await options.place.withActs(CommandAudit(ImportSchema.name, act.subject)) { acts in
-                let changes = try await acts.perform(act)
+            let (operation, file) = (ImportSchema(container: options.container, schema: schema, deletesValues: yes), input.file)
+            let changes = try await options.place.withAdminClient(CommandAudit(ImportSchema.name, operation.subject)) { client in
+                let changes = try await client.perform(operation)
                 guard changes.isMade else {
                     let confirmation = options.place.server == nil ? "Confirm it with --yes" : "Run it on the server's machine with --yes"
                     throw CommandError(

@@ -39,9 +39,9 @@ extension UserCommand {
 
         func run() async throws {
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
-            let act = RemoveUser(account: name, publicRecords: publicRecords)
-            let audit = CommandAudit(RemoveUser.name, act.subject)
-            let report = try await options.withActs(audit, name: name, needsFiles: true) { try await Self.report(of: act, $0) }
+            let operation = RemoveUser(account: name, publicRecords: publicRecords)
+            let audit = CommandAudit(RemoveUser.name, operation.subject)
+            let report = try await options.withAdminClient(audit, name: name, needsFiles: true) { try await Self.report(of: operation, $0) }
             // A running server does not know of a removal by another process, and its snapshots may have the user's records.
             if options.server == nil { SnapshotFolder.removeAll(data: options.data) }
             output.print(
@@ -54,11 +54,11 @@ extension UserCommand {
         }
 
         /// Performs the removal, and asks a server for its end.
-        private static func report(of act: RemoveUser, _ acts: any ActCarrier) async throws -> RemovalReport {
+        private static func report(of operation: RemoveUser, _ client: any AdminClient) async throws -> RemovalReport {
             var seconds = 0.1, hasBegun = false
             while true {
                 do {
-                    if let report = try await acts.perform(act).report { return report }
+                    if let report = try await client.perform(operation).report { return report }
                     hasBegun = true
                 } catch let error as WireError where [.throttled, .tryAgainLater].contains(error.code) {
                     seconds = max(seconds, error.retryAfter ?? 1)

@@ -79,10 +79,10 @@ struct UserCommand: AsyncParsableCommand {
 
         func run() async throws {
             let first = ListUsers()
-            let users = try await options.withActs(CommandAudit(ListUsers.name, first.subject)) { acts in
+            let users = try await options.withAdminClient(CommandAudit(ListUsers.name, first.subject)) { client in
                 var (users, next) = ([Account](), Optional(first))
-                while let act = next {
-                    let page = try await acts.perform(act)
+                while let operation = next {
+                    let page = try await client.perform(operation)
                     users += page.users
                     next = page.next.map { ListUsers(after: $0) }
                 }

@@ -10,7 +10,7 @@ import StorageFixtures
 import TestBasics
 import Testing
 
-/// Acts of operators on other machines.
+/// Operations of operators on other machines.
 @Suite struct OperatorRequestTests {
     private let village: Village
     private let console: Console
@@ -35,17 +35,17 @@ import Testing
     private func send(_ name: String, _ body: String, _ headers: [String: String], method: String = "POST") async throws -> ServiceResponse
     {
         let request = ServiceRequest(
-            method: method, path: PageAddress.acts + name, headers: RequestHeaders(headers), body: .bytes(Array(body.utf8)),
+            method: method, path: PageAddress.operations + name, headers: RequestHeaders(headers), body: .bytes(Array(body.utf8)),
             baseURL: "http://tarn.example", network: "192.0.2.1")
         return try #require(await console.respond(to: request))
     }
 
-    private func perform<Act: OperatorAct>(_ act: Act, _ key: String) async throws -> Act.Response {
+    private func perform<Operation: AdminOperation>(_ operation: Operation, _ key: String) async throws -> Operation.Response {
         let response = try await send(
-            Act.name, String(decoding: act.object.encoded(), as: UTF8.self), ["authorization": "Bearer \(key)"])
+            Operation.name, String(decoding: operation.object.encoded(), as: UTF8.self), ["authorization": "Bearer \(key)"])
         let bytes = Array(response.text.utf8)
         guard response.status == 200 else { throw try WireError(json: bytes) }
-        return try Act.Response(FlatObject(json: bytes))
+        return try Operation.Response(FlatObject(json: bytes))
     }
 
     private func events() async throws -> [String] {
@@ -92,16 +92,16 @@ import Testing
 
     @Test func tokensAreMadeAndRemoved() async throws {
         let key = try await operatorKey()
-        let act = AddToken(
+        let operation = AddToken(
             container: Village.container, environment: .development, label: "site", callback: nil, origins: ["https://app.example.org"],
             days: 2)
-        _ = try await perform(act, key)
+        _ = try await perform(operation, key)
         let listed = try #require(try await perform(ListCredentials(), key).credentials.first)
         #expect(listed.expires == village.clock.now + 2 * 86_400_000)
         #expect(listed.origins == ["https://app.example.org"])
         _ = try await perform(RemoveToken(id: try #require(Int64(listed.id))), key)
         #expect(try await perform(ListCredentials(), key).credentials.isEmpty)
-        var production = act
+        var production = operation
         production.environment = .production
         let refused = await #expect(throws: WireError.self) { try await perform(production, key) }
         #expect(refused?.code == .accessDenied)
@@ -132,12 +132,12 @@ import Testing
         #expect(try await events() == [refusal, refusal, "bo console.api.post operator refused", refusal])
     }
 
-    /// Pages ask for a confirmation before some of these acts.
+    /// Pages ask for a confirmation before some of these operations.
     @Test func aSessionOfThePagesPerformsNone() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         let code = await visitor.get("/console").form ?? ""
         let answer = await visitor.send(
-            "POST", PageAddress.acts + AddUser.name, #"{"user":"eve","device":"phone"}"#, headers: ["x-tarn-form": code])
+            "POST", PageAddress.operations + AddUser.name, #"{"user":"eve","device":"phone"}"#, headers: ["x-tarn-form": code])
         #expect(answer.status == 403)
         #expect(try await village.store.account(named: "eve") == nil)
         let event = try #require(try await village.store.auditEvents(before: nil, limit: 1).first?.event)
@@ -170,7 +170,7 @@ import Testing
         var statuses: [Int] = []
         for _ in 0..<5 {
             let request = ServiceRequest(
-                method: "POST", path: PageAddress.acts + ListUsers.name, headers: ["authorization": "Bearer \(key)"],
+                method: "POST", path: PageAddress.operations + ListUsers.name, headers: ["authorization": "Bearer \(key)"],
                 body: .bytes(Array("{}".utf8)), baseURL: "http://tarn.example")
             statuses.append(try #require(await console.respond(to: request)).status)
         }
@@ -181,17 +181,17 @@ import Testing
         let key = try await operatorKey()
         let bo = try await village.villager("bo")
         try await bo.modify([RecordOperation(.create, .plant("p1"))])
-        let act = RemoveUser(account: "bo", publicRecords: .keep)
-        #expect(try await perform(act, key).report == nil)
+        let operation = RemoveUser(account: "bo", publicRecords: .keep)
+        #expect(try await perform(operation, key).report == nil)
         var report: RemovalReport?
         try await until {
-            report = try await perform(act, key).report
+            report = try await perform(operation, key).report
             return report != nil
         }
         #expect(report?.zones == 1)
         #expect(try await village.store.account(named: "bo") == nil)
         // No removal begins.
-        let gone = await #expect(throws: WireError.self) { try await perform(act, key) }
+        let gone = await #expect(throws: WireError.self) { try await perform(operation, key) }
         #expect(gone?.code == .notFound)
     }
 
@@ -238,12 +238,12 @@ import Testing
         let bo = try await village.villager("bo")
         try await bo.modify([RecordOperation(.create, .plant("p1"))])
         let schema = try await perform(ExportSchema(container: Village.container, environment: .development), key).text
-        var act = ImportSchema(
+        var operation = ImportSchema(
             container: Village.container, schema: SchemaText("DEFINE SCHEMA RECORD TYPE Note (title STRING);"), deletesValues: true)
-        let error = await #expect(throws: WireError.self) { try await perform(act, key) }
+        let error = await #expect(throws: WireError.self) { try await perform(operation, key) }
         #expect(error?.code == .accessDenied)
         #expect(try await bo.lookup("p1")[0].record != nil)
-        act.schema = SchemaText(schema)
-        #expect(try await perform(act, key).isMade)
+        operation.schema = SchemaText(schema)
+        #expect(try await perform(operation, key).isMade)
     }
 }

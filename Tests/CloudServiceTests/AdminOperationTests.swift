@@ -8,13 +8,13 @@ import ServiceFixtures
 import StorageFixtures
 import Testing
 
-/// Operators' acts as values.
-@Suite struct OperatorActTests {
+/// Administrative operations as values.
+@Suite struct AdminOperationTests {
     private static func decoded<Message: FlatMessage>(_ message: Message) throws -> Message {
         try Message(FlatObject(json: message.object.encoded()))
     }
 
-    private static let acts: [any OperatorAct] = [
+    private static let operations: [any AdminOperation] = [
         ListUsers(), ListUsers(after: "mia"), AddUser(account: "mia", device: "phone \"1\""),
         RemoveUser(account: "mia", publicRecords: .keep),
         ListAccesses(account: "mia"), RevokeDevice(account: "mia", device: .label("phone")),
@@ -32,13 +32,13 @@ import Testing
     ]
 
     @Test func actsAreEncodedAndDecoded() throws {
-        func check<Act: OperatorAct>(_ act: Act) throws { #expect(try Self.decoded(act) == act) }
-        for act in Self.acts {
-            try check(act)
-            let name = type(of: act).name
-            #expect(OperatorActs.named(name) != nil, "\(name)")
+        func check<Operation: AdminOperation>(_ operation: Operation) throws { #expect(try Self.decoded(operation) == operation) }
+        for operation in Self.operations {
+            try check(operation)
+            let name = type(of: operation).name
+            #expect(AdminOperations.named(name) != nil, "\(name)")
         }
-        #expect(Set(Self.acts.map { type(of: $0).name }) == Set(OperatorActs.all.map { $0.name }))
+        #expect(Set(Self.operations.map { type(of: $0).name }) == Set(AdminOperations.all.map { $0.name }))
     }
 
     @Test func responsesAreEncodedAndDecoded() throws {
@@ -76,10 +76,10 @@ import Testing
         let village = try Village()
         let names = (0..<502).map { "n\(1000 + $0)" }
         for name in names { _ = try await village.store.addUser(name: name, deviceLabel: "phone", now: 0) }
-        let desk = OperatorDesk(service: village.service, storage: village.store)
-        let first = try await ListUsers().perform(at: desk)
+        let context = AdminContext(service: village.service, storage: village.store)
+        let first = try await ListUsers().perform(in: context)
         #expect(first.users.map(\.name) == Array(names.prefix(500)))
-        let second = try await ListUsers(after: first.next).perform(at: desk)
+        let second = try await ListUsers(after: first.next).perform(in: context)
         #expect(second.users == names.suffix(2).map { Account(name: $0, devices: ["phone"]) })
         #expect(second.next == nil)
     }
@@ -88,13 +88,13 @@ import Testing
         let village = try Village()
         let mia = try await village.villager("mia")
         try await mia.modify([RecordOperation(.create, .plant("p1"))])
-        let desk = OperatorDesk(service: village.service, storage: village.store)
+        let context = AdminContext(service: village.service, storage: village.store)
         let empty = SchemaText("DEFINE SCHEMA RECORD TYPE Page (title STRING);")
-        let asked = try await ImportSchema(container: Village.container, schema: empty, deletesValues: false).perform(at: desk)
+        let asked = try await ImportSchema(container: Village.container, schema: empty, deletesValues: false).perform(in: context)
         #expect(!asked.isMade)
         #expect(asked.removals == ["1 record of type Plant"])
         #expect(try await mia.lookup("p1")[0].record != nil)
-        let made = try await ImportSchema(container: Village.container, schema: empty, deletesValues: true).perform(at: desk)
+        let made = try await ImportSchema(container: Village.container, schema: empty, deletesValues: true).perform(in: context)
         #expect(made.isMade)
         #expect(try await mia.lookup("p1")[0].record == nil)
     }

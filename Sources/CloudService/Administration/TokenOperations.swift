@@ -5,7 +5,7 @@ import CloudEngine
 package import CloudWire
 
 /// Lists API tokens and server-to-server keys.
-package struct ListCredentials: OperatorAct {
+package struct ListCredentials: AdminOperation {
     package static let name = "token.list"
 
     package init() {}
@@ -13,9 +13,9 @@ package struct ListCredentials: OperatorAct {
     package var object: FlatObject { [:] }
     package var subject: String { "server" }
 
-    package func perform(at desk: OperatorDesk) async throws -> CredentialList {
-        let tokens = try await desk.storage.apiTokens().map { CredentialList.Credential($0) }
-        let keys = try await desk.storage.serverKeys().map { CredentialList.Credential($0.key, label: $0.label) }
+    package func perform(in context: AdminContext) async throws -> CredentialList {
+        let tokens = try await context.storage.apiTokens().map { CredentialList.Credential($0) }
+        let keys = try await context.storage.serverKeys().map { CredentialList.Credential($0.key, label: $0.label) }
         return CredentialList(credentials: tokens + keys)
     }
 }
@@ -88,7 +88,7 @@ package struct CredentialList: FlatMessage {
 }
 
 /// Makes an API token. The response has its text.
-package struct AddToken: OperatorAct {
+package struct AddToken: AdminOperation {
     package static let name = "token.add"
     private static let dayMilliseconds: Int64 = 86_400_000
     package static let daysMax = 36_500
@@ -135,7 +135,7 @@ package struct AddToken: OperatorAct {
 
     /// - Throws: `WireError` with `.badRequest`.
     package func check() throws(WireError) {
-        try OperatorDesk.checkIdentifier(ofContainer: container)
+        try AdminContext.checkIdentifier(ofContainer: container)
         for address in origins + (callback.map { [$0] } ?? []) where !address.hasPrefix("https://") && !address.hasPrefix("http://") {
             throw WireError(.badRequest, "An address begins with https:// or http://.")
         }
@@ -150,7 +150,7 @@ package struct AddToken: OperatorAct {
         }
     }
 
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
+    package func checkKey(of owner: String, in context: AdminContext) async throws {
         try check()
         guard environment == .development else {
             throw WireError(
@@ -158,18 +158,18 @@ package struct AddToken: OperatorAct {
         }
     }
 
-    package func perform(at desk: OperatorDesk) async throws -> NewSecret {
+    package func perform(in context: AdminContext) async throws -> NewSecret {
         try check()
-        let now = desk.service.now
+        let now = context.service.now
         let token = APIToken(
             containerIdentifier: container, environment: environment, label: label, callbackURL: callback, allowedOrigins: origins,
             expires: days.map { now + Int64($0) * Self.dayMilliseconds })
-        return NewSecret(try await desk.storage.addAPIToken(token, now: now))
+        return NewSecret(try await context.storage.addAPIToken(token, now: now))
     }
 }
 
 /// Ends an API token.
-package struct RemoveToken: OperatorAct {
+package struct RemoveToken: AdminOperation {
     package static let name = "token.remove"
 
     package var id: Int64
@@ -179,12 +179,12 @@ package struct RemoveToken: OperatorAct {
     package var object: FlatObject { ["id": .number(id)] }
     package var subject: String { String(id) }
 
-    package func perform(at desk: OperatorDesk) async throws -> ActDone {
+    package func perform(in context: AdminContext) async throws -> EmptyResponse {
         do {
-            try await desk.storage.removeAPIToken(id: id)
+            try await context.storage.removeAPIToken(id: id)
         } catch let failure as StorageFailure where failure.code == .unknownName {
             throw WireError(.notFound, "The API token \(id) does not exist: 'tarn token list' lists all tokens.")
         }
-        return ActDone()
+        return EmptyResponse()
     }
 }

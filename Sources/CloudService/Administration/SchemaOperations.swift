@@ -5,7 +5,7 @@ package import CloudEngine
 package import CloudWire
 
 /// Prints the schema of a container's environment.
-package struct ExportSchema: OperatorAct {
+package struct ExportSchema: AdminOperation {
     package static let name = "schema.export"
 
     package var container: String
@@ -24,9 +24,9 @@ package struct ExportSchema: OperatorAct {
     package var object: FlatObject { ["container": .text(container), "environment": .text(environment.rawValue)] }
     package var subject: String { "\(container) \(environment.rawValue)" }
 
-    package func perform(at desk: OperatorDesk) async throws -> SchemaText {
-        try await desk.checkContainer(container)
-        return SchemaText(try await desk.service.schema(of: container).export(environment).text)
+    package func perform(in context: AdminContext) async throws -> SchemaText {
+        try await context.checkContainer(container)
+        return SchemaText(try await context.service.schema(of: container).export(environment).text)
     }
 }
 
@@ -49,7 +49,7 @@ package struct SchemaText: FlatMessage {
 }
 
 /// The changes that an import would make in development.
-package struct ValidateSchema: OperatorAct {
+package struct ValidateSchema: AdminOperation {
     package static let name = "schema.validate"
 
     package var container: String
@@ -68,15 +68,15 @@ package struct ValidateSchema: OperatorAct {
     package var object: FlatObject { ["container": .text(container), "text": .text(schema.text)] }
     package var subject: String { container }
 
-    package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
-        try OperatorDesk.checkIdentifier(ofContainer: container)
-        let (service, schema) = (desk.service.schema(of: container), try schema.parsed())
+    package func perform(in context: AdminContext) async throws -> SchemaChanges {
+        try AdminContext.checkIdentifier(ofContainer: container)
+        let (service, schema) = (context.service.schema(of: container), try schema.parsed())
         return SchemaChanges(try await service.validate(schema), removals: try await service.removals(by: schema), isMade: false)
     }
 }
 
 /// Replaces the schema of development. Without the confirmation, an import that deletes values changes nothing.
-package struct ImportSchema: OperatorAct {
+package struct ImportSchema: AdminOperation {
     package static let name = "schema.import"
 
     package var container: String
@@ -101,17 +101,17 @@ package struct ImportSchema: OperatorAct {
     }
     package var subject: String { container }
 
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        try OperatorDesk.checkIdentifier(ofContainer: container)
-        guard deletesValues, try await !desk.service.schema(of: container).removals(by: schema.parsed()).isEmpty else { return }
+    package func checkKey(of owner: String, in context: AdminContext) async throws {
+        try AdminContext.checkIdentifier(ofContainer: container)
+        guard deletesValues, try await !context.service.schema(of: container).removals(by: schema.parsed()).isEmpty else { return }
         throw WireError(
             .accessDenied,
             "An operator's key does not delete records and values: import the schema in the console or on the server's machine.")
     }
 
-    package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
-        try OperatorDesk.checkIdentifier(ofContainer: container)
-        let (service, schema) = (desk.service.schema(of: container), try schema.parsed())
+    package func perform(in context: AdminContext) async throws -> SchemaChanges {
+        try AdminContext.checkIdentifier(ofContainer: container)
+        let (service, schema) = (context.service.schema(of: container), try schema.parsed())
         let removals = if deletesValues { SchemaRemovals() } else { try await service.removals(by: schema) }
         guard removals.isEmpty else { return SchemaChanges([], removals: removals, isMade: false) }
         return SchemaChanges(try await service.importSchema(schema), isMade: true)
@@ -119,30 +119,30 @@ package struct ImportSchema: OperatorAct {
 }
 
 /// What development has that production lacks.
-package struct CompareSchemas: ContainerAct {
+package struct CompareSchemas: ContainerOperation {
     package static let name = "schema.diff"
 
     package var container: String
 
     package init(container: String) { self.container = container }
 
-    package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
-        try await desk.checkContainer(container)
-        return SchemaChanges(try await desk.service.schema(of: container).differences(), isMade: false)
+    package func perform(in context: AdminContext) async throws -> SchemaChanges {
+        try await context.checkContainer(container)
+        return SchemaChanges(try await context.service.schema(of: container).differences(), isMade: false)
     }
 }
 
 /// Adds to production what development has.
-package struct DeploySchema: ContainerAct {
+package struct DeploySchema: ContainerOperation {
     package static let name = "schema.deploy"
 
     package var container: String
 
     package init(container: String) { self.container = container }
 
-    package func perform(at desk: OperatorDesk) async throws -> SchemaChanges {
-        try await desk.checkContainer(container)
-        return SchemaChanges(try await desk.service.schema(of: container).deploy(), isMade: true)
+    package func perform(in context: AdminContext) async throws -> SchemaChanges {
+        try await context.checkContainer(container)
+        return SchemaChanges(try await context.service.schema(of: container).deploy(), isMade: true)
     }
 }
 

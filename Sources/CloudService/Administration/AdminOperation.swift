@@ -4,67 +4,68 @@
 import CloudEngine
 package import CloudWire
 
-/// An operator's act on accounts, schemas, credentials or zones.
+/// An administrative operation on accounts, schemas, credentials or zones.
 ///
-/// Commands on a data folder and requests with an operator's key run the same acts:
+/// Commands on a data folder and requests with an operator's key run the same operations:
 ///
 /// ```
-/// tarn user list                 act ─────────────────────────────► OperatorDesk in the command's process
-/// tarn user list --server URL    act ── POST /console/api/operator/user.list ──► OperatorDesk of the server
+/// tarn user list                 operation ─────────────────────────────► AdminContext in the command's process
+/// tarn user list --server URL    operation ── POST /console/api/operator/user.list ──► AdminContext of the server
 /// ```
 ///
 /// Passwords, operator flags, second factors, tokens for other people's devices and new keys are not among them: a leaked key must not
-/// give access that lasts longer than the key. ``checkKey(of:at:)`` refuses such uses of the others.
-package protocol OperatorAct: FlatMessage {
+/// give access that lasts longer than the key. ``checkKey(of:in:)`` refuses such uses of the others.
+package protocol AdminOperation: FlatMessage {
     associatedtype Response: FlatMessage
 
     /// The name in the audit log and in requests, such as `user.add`.
     static var name: String { get }
     /// The subject in the audit log.
     var subject: String { get }
-    /// The account that the act is about, for errors.
+    /// The account that the operation is about, for errors.
     var user: String? { get }
 
-    /// Refuses an act that a key does not permit. It is called before the act and its event, for acts with a key only, and changes nothing.
+    /// Refuses an operation that a key does not permit. It is called before the operation and its event in the audit log, for requests with
+    /// a key only, and changes nothing.
     ///
     /// - Parameter owner: The account of the key.
-    /// - Throws: `WireError` with `.accessDenied`; errors of ``perform(at:)``.
-    func checkKey(of owner: String, at desk: OperatorDesk) async throws
+    /// - Throws: `WireError` with `.accessDenied`; errors of ``perform(in:)``.
+    func checkKey(of owner: String, in context: AdminContext) async throws
 
-    /// - Throws: `WireError` for an invalid act, with a reason that is a sentence; `StorageFailure`, `SchemaRefused`, `UnknownContainer`.
-    func perform(at desk: OperatorDesk) async throws -> Response
+    /// - Throws: `WireError` for an invalid operation, with a reason that is a sentence; `StorageFailure`, `SchemaRefused`, `UnknownContainer`.
+    func perform(in context: AdminContext) async throws -> Response
 }
 
-/// An act on one container, without further members.
-protocol ContainerAct: OperatorAct {
+/// An operation on one container, without further members.
+protocol ContainerOperation: AdminOperation {
     var container: String { get }
     init(container: String)
 }
 
-extension ContainerAct {
+extension ContainerOperation {
     package init(_ object: FlatObject) throws(WireError) { self.init(container: try object.text("container")) }
     package var object: FlatObject { ["container": .text(container)] }
     package var subject: String { container }
 }
 
-extension OperatorAct {
+extension AdminOperation {
     package var user: String? { nil }
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {}
+    package func checkKey(of owner: String, in context: AdminContext) async throws {}
 }
 
-/// The acts that a server performs for requests.
-package enum OperatorActs {
-    package static let all: [any OperatorAct.Type] = [
+/// The operations that a server performs for requests.
+package enum AdminOperations {
+    package static let all: [any AdminOperation.Type] = [
         ListUsers.self, AddUser.self, RemoveUser.self, ListAccesses.self, RevokeDevice.self, EndSessions.self, SetQuota.self,
         ExportSchema.self, ValidateSchema.self, ImportSchema.self, CompareSchemas.self, DeploySchema.self,
         ListCredentials.self, AddToken.self, RemoveToken.self, ListZones.self,
     ]
 
-    package static func named(_ name: String) -> (any OperatorAct.Type)? { all.first { $0.name == name } }
+    package static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }
 }
 
-/// Performs operators' acts.
-package struct OperatorDesk: Sendable {
+/// The service and the storage that administrative operations work on.
+package struct AdminContext: Sendable {
     package let service: CloudService
     package let storage: any AdministrationStorage
     /// Removals that go on between requests; nil performs a removal to its end.
@@ -77,14 +78,15 @@ package struct OperatorDesk: Sendable {
         self.removals = removals
     }
 
-    /// Refuses an act on an operator's account: with one key, an attacker could lock out the operators that would end it.
+    /// Refuses an operation on an operator's account: with one key, an attacker could lock out the operators that would end it.
     ///
     /// - Parameters:
     ///   - owner: The account of the key, if it may do this to itself.
     ///   - step: The way that remains.
     /// - Throws: `WireError` with `.accessDenied`.
     func refuse(ifOperator name: String, except owner: String? = nil, step: String) async throws {
-        guard name != owner, let account = try await storage.account(named: name), try await service.profile(ofAccount: account)?.isOperator == true
+        guard name != owner, let account = try await storage.account(named: name),
+            try await service.profile(ofAccount: account)?.isOperator == true
         else { return }
         throw WireError(.accessDenied, "The account \(name) is an operator's: \(step)")
     }
@@ -103,7 +105,7 @@ package struct OperatorDesk: Sendable {
     }
 }
 
-/// An act names a container that does not exist.
+/// An operation names a container that does not exist.
 package struct UnknownContainer: Error, Hashable {
     package var name: String
     /// Existing containers.
@@ -115,8 +117,8 @@ package struct UnknownContainer: Error, Hashable {
     }
 }
 
-/// The response of an act without data.
-package struct ActDone: FlatMessage {
+/// The response of an operation without data.
+package struct EmptyResponse: FlatMessage {
     package init() {}
     package init(_ object: FlatObject) throws(WireError) {}
     package var object: FlatObject { [:] }
@@ -139,10 +141,10 @@ extension CloudService {
         try await admission.run("\(WorkTerms.accountPrefix)\(account)", body)
     }
 
-    /// The error of an act for an operator on another machine.
+    /// The error of an operation for an operator on another machine.
     ///
-    /// - Parameter user: The account that the act is about.
-    package static func wireError(ofAct error: any Error, user: String?) -> WireError {
+    /// - Parameter user: The account that the operation is about.
+    package static func wireError(ofAdminOperation error: any Error, user: String?) -> WireError {
         switch error {
         case let error as WireError: return error
         case let refused as SchemaRefused: return WireError(.conflict, refused.reasons.joined(separator: "\n"))

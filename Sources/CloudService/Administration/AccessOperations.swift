@@ -4,7 +4,7 @@
 package import CloudWire
 
 /// Lists the devices and web sessions of an account.
-package struct ListAccesses: OperatorAct {
+package struct ListAccesses: AdminOperation {
     package static let name = "user.sessions"
 
     package var account: String
@@ -15,8 +15,8 @@ package struct ListAccesses: OperatorAct {
     package var subject: String { account }
     package var user: String? { account }
 
-    package func perform(at desk: OperatorDesk) async throws -> AccessList {
-        AccessList(try await desk.storage.accesses(ofUser: account))
+    package func perform(in context: AdminContext) async throws -> AccessList {
+        AccessList(try await context.storage.accesses(ofUser: account))
     }
 }
 
@@ -63,7 +63,7 @@ package struct AccessList: FlatMessage {
 }
 
 /// Revokes the tokens of an account's devices.
-package struct RevokeDevice: OperatorAct {
+package struct RevokeDevice: AdminOperation {
     package static let name = "user.revoke"
 
     package enum Device: Hashable, Sendable {
@@ -100,22 +100,22 @@ package struct RevokeDevice: OperatorAct {
 
     package var user: String? { account }
 
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        try await desk.refuse(ifOperator: account, except: owner, step: "revoke the device in the console or on the server's machine.")
+    package func checkKey(of owner: String, in context: AdminContext) async throws {
+        try await context.refuse(ifOperator: account, except: owner, step: "revoke the device in the console or on the server's machine.")
     }
 
-    package func perform(at desk: OperatorDesk) async throws -> ActDone {
+    package func perform(in context: AdminContext) async throws -> EmptyResponse {
         switch device {
-        case .label(let label): try await desk.storage.removeDevice(labelled: label, ofUser: account)
-        case .id(let id): try await desk.storage.removeDevice(id: id, ofUser: account)
+        case .label(let label): try await context.storage.removeDevice(labelled: label, ofUser: account)
+        case .id(let id): try await context.storage.removeDevice(id: id, ofUser: account)
         }
-        await desk.service.endRevokedListeners()
-        return ActDone()
+        await context.service.endRevokedListeners()
+        return EmptyResponse()
     }
 }
 
 /// Ends web sessions of an account.
-package struct EndSessions: OperatorAct {
+package struct EndSessions: AdminOperation {
     package static let name = "user.sign-out"
 
     package var account: String
@@ -136,13 +136,13 @@ package struct EndSessions: OperatorAct {
     package var subject: String { account + (id.map { ", \($0)" } ?? "") }
     package var user: String? { account }
 
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        try await desk.refuse(ifOperator: account, except: owner, step: "end its sessions in the console or on the server's machine.")
+    package func checkKey(of owner: String, in context: AdminContext) async throws {
+        try await context.refuse(ifOperator: account, except: owner, step: "end its sessions in the console or on the server's machine.")
     }
 
-    package func perform(at desk: OperatorDesk) async throws -> ActDone {
-        try await desk.storage.endSessions(ofUser: account, id: id)
-        await desk.service.endRevokedListeners()
-        return ActDone()
+    package func perform(in context: AdminContext) async throws -> EmptyResponse {
+        try await context.storage.endSessions(ofUser: account, id: id)
+        await context.service.endRevokedListeners()
+        return EmptyResponse()
     }
 }

@@ -5,7 +5,7 @@ import CloudEngine
 package import CloudWire
 
 /// A page of accounts by name.
-package struct ListUsers: OperatorAct {
+package struct ListUsers: AdminOperation {
     package static let name = "user.list"
     static let usersPerPage = 500
 
@@ -17,11 +17,11 @@ package struct ListUsers: OperatorAct {
     package var object: FlatObject { ["after": after.map(FlatObject.Member.text)] }
     package var subject: String { "server" }
 
-    package func perform(at desk: OperatorDesk) async throws -> UserList {
+    package func perform(in context: AdminContext) async throws -> UserList {
         let cursor: AccountCursor = if let after { .after(after) } else { .start }
-        let names = try await desk.storage.profiles(named: "", cursor, limit: Self.usersPerPage).map(\.accountName)
+        let names = try await context.storage.profiles(named: "", cursor, limit: Self.usersPerPage).map(\.accountName)
         let next = names.count == Self.usersPerPage ? names.last : nil
-        return UserList(users: names.isEmpty ? [] : try await desk.storage.users(named: names), next: next)
+        return UserList(users: names.isEmpty ? [] : try await context.storage.users(named: names), next: next)
     }
 }
 
@@ -50,7 +50,7 @@ package struct UserList: FlatMessage {
 }
 
 /// Makes an account. The response has the token of its first device.
-package struct AddUser: OperatorAct {
+package struct AddUser: AdminOperation {
     package static let name = "user.add"
 
     package var account: String
@@ -70,15 +70,15 @@ package struct AddUser: OperatorAct {
     package var subject: String { account }
     package var user: String? { account }
 
-    package func perform(at desk: OperatorDesk) async throws -> NewSecret {
+    package func perform(in context: AdminContext) async throws -> NewSecret {
         guard AccountName.isValid(account) else { throw WireError(.badRequest, AccountName.rule) }
         guard (1...64).contains(device.count) else { throw WireError(.badRequest, "A label has 1 to 64 characters.") }
-        return NewSecret(try await desk.storage.addUser(name: account, deviceLabel: device, now: desk.service.now))
+        return NewSecret(try await context.storage.addUser(name: account, deviceLabel: device, now: context.service.now))
     }
 }
 
 /// Removes an account with everything stored for it.
-package struct RemoveUser: OperatorAct {
+package struct RemoveUser: AdminOperation {
     package static let name = "user.remove"
 
     package var account: String
@@ -98,20 +98,20 @@ package struct RemoveUser: OperatorAct {
     package var subject: String { "\(account), public records: \(publicRecords.rawValue)" }
     package var user: String? { account }
 
-    package func checkKey(of owner: String, at desk: OperatorDesk) async throws {
-        try await desk.refuse(
+    package func checkKey(of owner: String, in context: AdminContext) async throws {
+        try await context.refuse(
             ifOperator: account, step: "run 'tarn user profile \(account) --no-operator' on the server's machine first.")
     }
 
-    package func perform(at desk: OperatorDesk) async throws -> RemovalProgress {
-        guard let storage = desk.storage as? any RemovalStorage else {
+    package func perform(in context: AdminContext) async throws -> RemovalProgress {
+        guard let storage = context.storage as? any RemovalStorage else {
             throw WireError(.badRequest, "This server does not remove accounts: run 'tarn user remove' on its data.")
         }
-        let (service, account, publicRecords) = (desk.service, account, publicRecords)
-        guard let removals = desk.removals else {
+        let (service, account, publicRecords) = (context.service, account, publicRecords)
+        guard let removals = context.removals else {
             return RemovalProgress(try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage))
         }
-        let number = try await desk.storage.account(named: account)
+        let number = try await context.storage.account(named: account)
         return RemovalProgress(
             try removals.progress(of: account, number, publicRecords, now: { service.now }) {
                 try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage)
@@ -147,7 +147,7 @@ package struct RemovalProgress: FlatMessage {
 }
 
 /// Sets the quota of an account's private databases.
-package struct SetQuota: OperatorAct {
+package struct SetQuota: AdminOperation {
     package static let name = "user.quota"
     /// 1 PiB.
     private static let bytesMax: Int64 = 1 << 50
@@ -170,11 +170,11 @@ package struct SetQuota: OperatorAct {
     package var subject: String { account }
     package var user: String? { account }
 
-    package func perform(at desk: OperatorDesk) async throws -> ActDone {
+    package func perform(in context: AdminContext) async throws -> EmptyResponse {
         guard (0...Self.bytesMax).contains(bytes ?? 0) else {
             throw WireError(.badRequest, "A quota is a number of bytes up to \(Self.bytesMax), or 0 for no limit.")
         }
-        try await desk.storage.setQuota(bytes, ofUser: account)
-        return ActDone()
+        try await context.storage.setQuota(bytes, ofUser: account)
+        return EmptyResponse()
     }
 }

@@ -5,7 +5,7 @@ package import CloudEngine
 package import CloudWire
 
 /// Lists the custom zones of a user's private database, without their records.
-package struct ListZones: OperatorAct {
+package struct ListZones: AdminOperation {
     package static let name = "zone.list"
 
     package var account: String
@@ -30,11 +30,11 @@ package struct ListZones: OperatorAct {
     package var subject: String { "\(account), \(container) \(environment.rawValue)" }
     package var user: String? { account }
 
-    package func perform(at desk: OperatorDesk) async throws -> ZoneList {
-        guard let number = try await desk.storage.account(named: account) else { throw StorageFailure.unknownUser }
-        try await desk.checkContainer(container)
-        let name = try await desk.service.userRecordName(of: number, in: container)
-        let zones = try await desk.service.zones(
+    package func perform(in context: AdminContext) async throws -> ZoneList {
+        guard let number = try await context.storage.account(named: account) else { throw StorageFailure.unknownUser }
+        try await context.checkContainer(container)
+        let name = try await context.service.userRecordName(of: number, in: container)
+        let zones = try await context.service.zones(
             of: Partition(containerIdentifier: container, environment: environment, owner: name))
         return ZoneList(zones: zones.filter { !$0.isDefault }.map { ZoneList.Zone(name: $0.name, bytes: $0.usage) })
     }
