@@ -178,9 +178,7 @@ extension PostgresUnit {
             "zones", "zone",
             where: "deleted AND at < $2 AND NOT EXISTS (SELECT 1 FROM records r WHERE r.part = t.part AND r.zone = t.zone)", deleted,
             returning: "change", .zones)
-        if let floor = zones.map({ $0[0] as Int64 }).max() {
-            try run("UPDATE partitions SET floor = greatest(floor, $2) WHERE part = $1", [part, floor], changing: .partitions)
-        }
+        if let floor = zones.map({ $0[0] as Int64 }).max() { try raiseFloor(to: floor) }
         if swept.isComplete { try setDue(now: now) }
         return swept
     }

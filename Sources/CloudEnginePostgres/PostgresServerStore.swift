@@ -11,8 +11,8 @@ import SystemSupport
 
 /// Everything a server keeps, in a PostgreSQL database, with the files of assets in a folder. Any number of processes use one database.
 ///
-/// Units of work run on the threads of the pool. A unit that loses to another one, or whose connection is lost before its commit, is
-/// executed again; see ``write(_:_:_:)``.
+/// Units of work run on the threads of the pool. Units that write to one partition share transactions (``GroupCommit``). A unit that loses to
+/// another one, or whose connection is lost before its commit, is executed again; see ``write(_:_:_:)``.
 package final class PostgresServerStore: Sendable {
     /// Version of the tables' format.
     package static let databaseFormat = Int(PostgresFormat.current)
@@ -100,52 +100,46 @@ package final class PostgresServerStore: Sendable {
 
     // MARK: Attempts
 
-    /// A failed attempt that may be made again.
-    private struct Retry: Error { var failure: StorageFailure }
-
-    /// Runs a transaction until it commits.
+    /// Makes attempts until one does not ask for another.
     ///
-    /// - Parameter body: May run several times. Its second value says whether it may run again after an unknown outcome.
-    func attempting<Value: Sendable>(
-        _ requester: String = "", partition: Partition? = nil,
-        _ body:
-            @escaping @Sendable (PostgresConnection, _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void)
-            throws -> Value
-    ) async throws -> Value {
+    /// - Parameter attempt: Throws ``PostgresRetry`` or `PostgresUnreachable` for another attempt.
+    private func retrying<Value: Sendable>(_ attempt: @Sendable () async throws -> Value) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
         let end = ContinuousClock.now + .seconds(Self.attemptSeconds)
-        for attempt in 0..<Self.attemptsMax {
-            if attempt > 0, .now >= end { break }
-            if attempt > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: attempt, jitter: Double.random(in: 0...1))) }
+        for number in 0..<Self.attemptsMax {
+            if number > 0, .now >= end { break }
+            if number > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: number, jitter: Double.random(in: 0...1))) }
             do {
-                return try await pool.run(requester, partition: partition) { connection in
-                    connection.answerSeconds = UnitLimits.session.answerSeconds
-                    connection.commitSeconds = UnitLimits.commitSeconds
-                    var isSent = false
-                    var isIdempotent = false
-                    do {
-                        return try body(connection) { idempotent, end in
-                            isIdempotent = idempotent
-                            try end { isSent = true }
-                        }
-                    } catch {
-                        connection.recover()
-                        guard let error = error as? PostgresError else { throw error }
-                        switch error.failureClass {
-                        case .conflict: throw Retry(failure: error.storageFailure)
-                        case .connection where isSent && !isIdempotent: throw StorageFailure.unknownOutcome
-                        case .connection: throw Retry(failure: StorageFailure(.busy, "the database server can't be reached"))
-                        default: throw error.storageFailure
-                        }
-                    }
-                }
-            } catch let retry as Retry {
+                return try await attempt()
+            } catch let retry as PostgresRetry {
                 failure = retry.failure
             } catch let unreachable as PostgresUnreachable {
                 failure = unreachable.storageFailure
             }
         }
         throw failure
+    }
+
+    /// Runs a transaction until it commits.
+    ///
+    /// - Parameter body: May run several times, but not after an unknown outcome.
+    private func attempting<Value: Sendable>(
+        _ requester: String = "",
+        _ body: @escaping @Sendable (PostgresConnection, _ commit: () throws -> Void) throws -> Value
+    ) async throws -> Value {
+        try await retrying {
+            try await self.pool.run(requester) { connection in
+                connection.answerSeconds = UnitLimits.session.answerSeconds
+                connection.commitSeconds = UnitLimits.commitSeconds
+                var isSent = false
+                do {
+                    return try body(connection) { try connection.commit { isSent = true } }
+                } catch {
+                    connection.recover()
+                    throw (error as? PostgresError)?.failure(isCommitSent: isSent) ?? error
+                }
+            }
+        }
     }
 
     /// Reads outside of partitions.
@@ -164,7 +158,7 @@ package final class PostgresServerStore: Sendable {
                 try connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
                 let value = try body(connection)
                 if let event { try connection.append(event) }
-                try commit(false) { try connection.commit($0) }
+                try commit()
                 countCommit()
                 return value
             }
@@ -215,40 +209,43 @@ extension PostgresServerStore: EngineStorage {
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await PendingAudit.store { event in
-            try await attempting(terms.requester, partition: partition) { [self] connection, commit in
-                do {
-                    let exists = known.withLock { $0.contains(partition) }
-                    return try unit(partition, terms, connection, exists: exists, audited: event, commit, body)
-                } catch is PartitionVanished {
-                    connection.recover()
-                    return try unit(partition, terms, connection, exists: false, audited: event, commit, body)
-                } catch is PostgresTimeIsUp {
-                    throw PostgresTimeIsUp.wireError
+            try await retrying {
+                try await self.pool.write(partition, terms, audited: event, body) { first, connection, next in
+                    self.write(first, on: connection, joinedBy: next)
                 }
             }
         }
     }
 
-    private func unit<Value>(
-        _ partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool, audited event: AuditEvent? = nil,
-        _ commit: (_ isIdempotent: Bool, _ end: (() -> Void) throws -> Void) throws -> Void, _ body: (any PartitionWriter) throws -> Value
-    ) throws -> Value {
-        let unit = try PostgresUnit(
-            partition, isWriting: true, exists: exists, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
-            prefetched: prefetch[partition])
-        let value = try body(unit)
-        if let event { try connection.append(event) }
-        try commit(unit.isIdempotent) { try unit.commit($0) }
-        countCommit()
-        prefetch[partition] = unit.questions
-        if !exists {
+    /// Carries out units that write to one partition, on a thread of the pool.
+    private func write(_ first: PostgresWrite, on connection: PostgresConnection, joinedBy next: () -> PostgresWrite?) {
+        let partition = first.partition
+        connection.commitSeconds = UnitLimits.commitSeconds
+        let group = GroupCommit(connection: connection) { [self] terms in
+            do {
+                return try unit(of: partition, terms, connection, exists: known.withLock { $0.contains(partition) })
+            } catch is PartitionVanished {
+                connection.recover()
+                return try unit(of: partition, terms, connection, exists: false)
+            }
+        } didCommit: { [self] last in
+            countCommit()
+            prefetch[partition] = last.questions
             known.withLock { known in
                 // A cache, so it may be emptied at any time.
                 if known.count >= 100_000 { known.removeAll() }
                 known.insert(partition)
             }
         }
-        return value
+        group.run(first, joinedBy: next)
+    }
+
+    private func unit(
+        of partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool
+    ) throws -> PostgresUnit {
+        try PostgresUnit(
+            partition, isWriting: true, exists: exists, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
+            prefetched: prefetch[partition])
     }
 
     package func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition] {
@@ -263,18 +260,9 @@ extension PostgresServerStore: EngineStorage {
     package func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
         for partition in try await partitions(containerIdentifier: containerIdentifier, environment: environment) {
             // A transaction for each partition: none spans two.
-            try await attempting(partition: partition) { [self] connection, commit in
-                try unit(partition, .maintenance, connection, exists: true, commit) { writer in
-                    guard let unit = writer as? PostgresUnit else { return }
-                    for table in PostgresFormat.partitionedTables {
-                        try connection.send("DELETE FROM \(table) WHERE part = $1", [unit.part])
-                    }
-                    try connection.send("UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE part = $1", [unit.part])
-                    unit.change {
-                        $0.usage = StoredBytes()
-                        $0.answerBytes = 0
-                    }
-                }
+            try await write(partition, .maintenance) { writer in
+                guard let unit = writer as? PostgresUnit else { return }
+                try unit.erase()
             }
         }
     }

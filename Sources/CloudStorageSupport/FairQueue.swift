@@ -99,6 +99,16 @@
     /// - Parameter nanoseconds: Processor time that it took.
     @inlinable package mutating func end(_ requester: String, nanoseconds: Int64) {
         lanes[requester]?.end(charge: Self.jobCharge + max(0, nanoseconds) / Self.slice * Self.slice)
+        forgetIdleLanes(with: requester)
+    }
+
+    /// Charges a requester for work that was not a job of its own: it shared the job of another one.
+    @inlinable package mutating func charge(_ requester: String, nanoseconds: Int64) {
+        lanes[requester, default: Lane(start: servedTime)].start += Self.jobCharge + max(0, nanoseconds) / Self.slice * Self.slice
+        forgetIdleLanes(with: requester)
+    }
+
+    @inlinable mutating func forgetIdleLanes(with requester: String) {
         if let lane = lanes[requester], lane.isIdle, lane.start <= servedTime { lanes[requester] = nil }
         guard lanes.count > Self.idleLanesMax else { return }
         lanes = lanes.filter { !$0.value.isIdle }

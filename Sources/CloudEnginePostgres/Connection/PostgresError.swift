@@ -49,6 +49,23 @@ struct PostgresError: Error, Hashable, Sendable {
         }
     }
 
+    /// Whether other statements would succeed.
+    var isOfOneStatement: Bool { ![.conflict, .connection].contains(failureClass) }
+
+    /// The error of a transaction that this one ended.
+    ///
+    /// - Parameters:
+    ///   - isCommitSent: Whether the server may have committed.
+    ///   - isIdempotent: Whether the transaction may be executed again then.
+    func failure(isCommitSent: Bool, isIdempotent: Bool = false) -> any Error {
+        switch failureClass {
+        case .conflict: PostgresRetry(failure: storageFailure)
+        case .connection where isCommitSent && !isIdempotent: StorageFailure.unknownOutcome
+        case .connection: PostgresRetry(failure: StorageFailure(.busy, "the database server can't be reached"))
+        default: storageFailure
+        }
+    }
+
     var storageFailure: StorageFailure {
         let what = "PostgreSQL state \(state)"
         return switch failureClass {
@@ -60,6 +77,9 @@ struct PostgresError: Error, Hashable, Sendable {
         }
     }
 }
+
+/// A transaction failed and changed nothing: it may be executed again.
+struct PostgresRetry: Error { var failure: StorageFailure }
 
 /// No connection, and so nothing was executed.
 struct PostgresUnreachable: Error {

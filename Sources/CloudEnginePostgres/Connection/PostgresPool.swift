@@ -12,20 +12,33 @@ import Synchronization
 /// ```
 /// task ─▶ fair queue ─▶ worker 1 ─ connection 1
 ///                       worker 2 ─ connection 2
-/// task ─▶ queue of a busy partition ─▶ fair queue, once the unit before it ended
+/// task ─▶ fair queue of a busy partition ─▶ the worker that writes to it, or the fair queue
 /// ```
 ///
-/// Units that write to one partition wait for each other here and not on its row's lock, where each would hold a connection.
+/// Units that write to one partition wait for each other here and not on its row's lock, where each would hold a connection. The worker
+/// that writes to the partition takes those that wait into its transaction (``PostgresWrite``).
 final class PostgresPool: @unchecked Sendable {
     /// Jobs that may wait; more are refused as busy.
     static let waitingMax = 4096
 
-    private struct Job {
-        let requester: String
-        /// Nil for a job that excludes no other.
-        let partition: Partition?
-        let run: (PostgresConnection) -> Void
-        let fail: (any Error) -> Void
+    private enum Job {
+        /// Excludes no other job.
+        case read(requester: String, run: (PostgresConnection) -> Void, fail: (any Error) -> Void)
+        case write(PostgresWrite)
+
+        var requester: String {
+            switch self {
+            case .read(let requester, _, _): requester
+            case .write(let write): write.terms.requester
+            }
+        }
+
+        func fail(_ error: any Error) {
+            switch self {
+            case .read(_, _, let fail): fail(error)
+            case .write(let write): write.fail(error)
+            }
+        }
     }
 
     private let primary: PostgresPrimary
@@ -36,7 +49,7 @@ final class PostgresPool: @unchecked Sendable {
     private let condition = NSCondition()
     private var queue = FairQueue<Job>()
     private var busy: Set<Partition> = []
-    private var behind: [Partition: [Job]] = [:]
+    private var behind: [Partition: FairQueue<PostgresWrite>] = [:]
     private var behindCount = 0
     private var isClosed = false
     private var workers = 0
@@ -56,14 +69,36 @@ final class PostgresPool: @unchecked Sendable {
     ///
     /// - Throws: What `body` throws; `StorageFailure` with `.busy` if too many wait; `PostgresUnreachable`.
     func run<Value: Sendable>(
-        _ requester: String = "", partition: Partition? = nil, _ body: @escaping @Sendable (PostgresConnection) throws -> Value
+        _ requester: String = "", _ body: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             add(
-                Job(
-                    requester: requester, partition: partition,
-                    run: { connection in continuation.resume(with: Result { try body(connection) }) },
+                .read(
+                    requester: requester, run: { connection in continuation.resume(with: Result { try body(connection) }) },
                     fail: { continuation.resume(throwing: $0) }))
+        }
+    }
+
+    /// Runs a unit that writes to a partition, after the commit of the unit before it or in its transaction.
+    ///
+    /// - Parameters:
+    ///   - event: Stored by the same transaction.
+    ///   - carryOut: Executes a transaction that begins with the unit.
+    /// - Throws: What `body` throws; ``PostgresRetry``; `StorageFailure`; `PostgresUnreachable`.
+    func write<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?,
+        _ body: @escaping @Sendable (any PartitionWriter) throws -> Value, carryOut: @escaping PostgresWrite.CarryOut
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            add(
+                .write(
+                    PostgresWrite(
+                        partition: partition, terms: terms, event: event,
+                        run: { unit in
+                            let value = try body(unit)
+                            return { continuation.resume(returning: value) }
+                        },
+                        fail: { continuation.resume(throwing: $0) }, carryOut: carryOut)))
         }
     }
 
@@ -71,8 +106,8 @@ final class PostgresPool: @unchecked Sendable {
         condition.lock()
         let isRefused = isClosed || queue.waitingCount + behindCount >= Self.waitingMax
         if !isRefused {
-            if let partition = job.partition, !busy.insert(partition).inserted {
-                behind[partition, default: []].append(job)
+            if case .write(let write) = job, !busy.insert(write.partition).inserted {
+                behind[write.partition, default: FairQueue()].add(write, for: write.terms.requester)
                 behindCount += 1
             } else {
                 queue.add(job, for: job.requester)
@@ -97,7 +132,7 @@ final class PostgresPool: @unchecked Sendable {
     private func work(_ first: PostgresConnection?) {
         var connection = first
         while let job = next() {
-            let started = Self.threadTime
+            var nanoseconds: Int64 = 0
             do {
                 let usable: PostgresConnection
                 if let known = connection, !known.isBroken, !known.isSuperseded {
@@ -107,7 +142,7 @@ final class PostgresPool: @unchecked Sendable {
                     usable = try primary.connect(onSlowStatement: onSlowStatement)
                 }
                 connection = usable
-                job.run(usable)
+                nanoseconds = run(job, usable)
                 // While it is open, the database keeps its transaction, which holds back the removal of old rows.
                 if usable.isBroken {
                     usable.close()
@@ -117,13 +152,52 @@ final class PostgresPool: @unchecked Sendable {
                 connection = nil
                 job.fail(PostgresUnreachable(reason: (error as? StorageFailure)?.what ?? "unknown reason"))
             }
-            end(job, nanoseconds: Self.threadTime - started)
+            end(job, nanoseconds: nanoseconds)
         }
         connection?.close()
         condition.lock()
         workers -= 1
         condition.broadcast()
         condition.unlock()
+    }
+
+    /// - Returns: Processor time of the job in nanoseconds, without that of units which shared its transaction.
+    private func run(_ job: Job, _ connection: PostgresConnection) -> Int64 {
+        let started = Self.threadTime
+        guard case .write(let first) = job else {
+            if case .read(_, let run, _) = job { run(connection) }
+            return Self.threadTime - started
+        }
+        var firstEnd: Int64?
+        var joined: (requester: String, start: Int64)?
+        func unitEnded() {
+            let now = Self.threadTime
+            if firstEnd == nil { firstEnd = now }
+            if let unit = joined { condition.withLock { queue.charge(unit.requester, nanoseconds: now - unit.start) } }
+            joined = nil
+        }
+        first.carryOut(first, connection) {
+            unitEnded()
+            let write = condition.withLock { takeBehind(first.partition) }
+            joined = write.map { ($0.terms.requester, Self.threadTime) }
+            return write
+        }
+        unitEnded()
+        return (firstEnd ?? started) - started
+    }
+
+    /// Call with the lock.
+    private func takeBehind(_ partition: Partition) -> PostgresWrite? {
+        guard let (requester, write) = behind[partition]?.next() else { return nil }
+        behind[partition]?.end(requester, nanoseconds: 0)
+        if behind[partition]?.waitingCount == 0 { behind[partition] = nil }
+        behindCount -= 1
+        return write
+    }
+
+    /// Units that write to a partition or wait for it.
+    func writesCount(of partition: Partition) -> Int {
+        condition.withLock { (busy.contains(partition) ? 1 : 0) + (behind[partition]?.waitingCount ?? 0) }
     }
 
     private func next() -> Job? {
@@ -139,14 +213,11 @@ final class PostgresPool: @unchecked Sendable {
     private func end(_ job: Job, nanoseconds: Int64) {
         condition.lock()
         queue.end(job.requester, nanoseconds: nanoseconds)
-        if let partition = job.partition {
-            if var waiting = behind[partition] {
-                let next = waiting.removeFirst()
-                behindCount -= 1
-                behind[partition] = waiting.isEmpty ? nil : waiting
-                queue.add(next, for: next.requester)
+        if case .write(let write) = job {
+            if let next = takeBehind(write.partition) {
+                queue.add(.write(next), for: next.terms.requester)
             } else {
-                busy.remove(partition)
+                busy.remove(write.partition)
             }
         }
         // One requester's limit may have held back another worker.

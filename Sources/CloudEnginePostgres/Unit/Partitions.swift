@@ -64,6 +64,8 @@ enum PartitionRows {
     static let write = """
         UPDATE partitions SET counter = $2, record_bytes = $3, asset_bytes = $4, answer_bytes = $5, due = least(due, $6) WHERE part = $1
         """
+    static let restart = "UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE part = $1"
+    static let raiseFloor = "UPDATE partitions SET floor = greatest(floor, $2) WHERE part = $1"
 
     static let counters = """
         SELECT container, environment, scope, owner, counter FROM partitions WHERE container = $1 AND environment = $2 ORDER BY part
@@ -110,6 +112,27 @@ extension PostgresUnit {
         try rows("SELECT epoch, counter, next_epoch FROM restores WHERE part = $1", [part], from: .partitions, isRepeated: true).first.map {
             RestorePoint(epoch: $0[0], counter: $0[1], nextEpoch: $0[2])
         }
+    }
+
+    /// Deletes the partition's contents. Tokens of its changes are of an earlier epoch from now on.
+    func erase() throws {
+        for table in PostgresFormat.partitionedTables {
+            try run("DELETE FROM \(table) WHERE part = $1", [part], changing: .partitions)
+        }
+        forgetRows()
+        try run(PartitionRows.restart, [part], changing: .partitions)
+        change {
+            $0.epoch += 1
+            $0.floor = 0
+            $0.usage = StoredBytes()
+            $0.answerBytes = 0
+        }
+    }
+
+    /// Lets tokens of changes before a number expire.
+    func raiseFloor(to floor: Int64) throws {
+        try run(PartitionRows.raiseFloor, [part, floor], changing: .partitions)
+        change { $0.floor = max($0.floor, floor) }
     }
 
     /// The row is locked, so the number is known before the server stores it.

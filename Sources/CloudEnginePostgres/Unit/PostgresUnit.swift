@@ -52,13 +52,26 @@ final class PostgresPrefetch: Sendable {
 /// all writes, the partition's row, COMMIT                                          1
 /// ```
 ///
-/// Only the worker's thread uses it.
+/// Units that write may share a transaction (``GroupCommit``). Only the worker's thread uses it.
 final class PostgresUnit: PartitionWriter {
+    /// Where a unit's changes begin in its transaction.
+    private enum Start {
+        /// With the transaction.
+        case transaction
+        /// With a savepoint that its first write sets.
+        case unsetSavepoint
+        case savepoint
+    }
+
     let connection: PostgresConnection
     let partition: Partition
     let part: Int64
     private let isWriting: Bool
     private let terms: WorkTerms
+    private let limits: UnitLimits
+    private var start: Start
+    /// Accounts that exist: the partition's lock comes before the removal of an account in the order of locks.
+    private var accounts: Set<Int64> = []
     private let cancellation: PostgresCancellation?
     private let started = PostgresPool.threadTime
     /// When the unit's time in the database ends; nil for never.
@@ -88,7 +101,8 @@ final class PostgresUnit: PartitionWriter {
         self.terms = terms
         self.cancellation = cancellation
         loaded = PartitionState(epoch: firstEpoch)
-        let limits = UnitLimits(terms)
+        start = .transaction
+        limits = UnitLimits(terms)
         deadline = limits.unit.map { .now + .milliseconds($0) }
         var candidate = PartitionKey(partition)
         try connection.send(
@@ -103,8 +117,9 @@ final class PostgresUnit: PartitionWriter {
             statements += prefetched.map { ($0.statement.sql, $0.statement.values) }
             var results = try connection.queries(statements)
             let row = results.removeFirst().rows.first
-            if account != nil, results.removeFirst().rows.isEmpty {
-                throw WireError(.authenticationFailed, "the account was removed")
+            if let account {
+                guard !results.removeFirst().rows.isEmpty else { throw Self.accountWasRemoved }
+                accounts.insert(account)
             }
             if let row, !PartitionRows.isRow(row, of: partition) {
                 // Two partitions have one hash: the second one has the next candidate.
@@ -121,6 +136,30 @@ final class PostgresUnit: PartitionWriter {
         }
         part = candidate.part
     }
+
+    /// The next unit of a transaction. It reads what the units before it wrote.
+    init(after previous: PostgresUnit, _ terms: WorkTerms) throws {
+        connection = previous.connection
+        partition = previous.partition
+        part = previous.part
+        isWriting = true
+        self.terms = terms
+        cancellation = nil
+        start = .unsetSavepoint
+        limits = UnitLimits(terms)
+        deadline = limits.unit.map { .now + .milliseconds($0) }
+        (loaded, isChanged, due) = (previous.loaded, previous.isChanged, previous.due)
+        (cache, accounts) = (previous.cache, previous.accounts)
+        if limits != previous.limits { try connection.send(UnitLimits.statement, limits.values) }
+        connection.answerSeconds = limits.answerSeconds
+        guard let account = terms.account, !accounts.contains(account) else { return }
+        guard try !connection.query(AccountRows.exists, [account, AccountRows.removalKey(account)]).rows.isEmpty else {
+            throw Self.accountWasRemoved
+        }
+        accounts.insert(account)
+    }
+
+    private static var accountWasRemoved: WireError { WireError(.authenticationFailed, "the account was removed") }
 
     /// - Throws: `WireError` with the native code `limitExceeded`, `StorageFailure` with `.busy`, or `CancellationError`.
     private func check() throws {
@@ -152,7 +191,7 @@ final class PostgresUnit: PartitionWriter {
     func run(_ sql: String, _ values: PostgresValues, changing table: PostgresTable) throws {
         try check()
         precondition(isWriting, "a unit of work was opened for reading only")
-        cache = cache.filter { !$0.value.tables.contains(table) }
+        try willWrite(to: table)
         try connection.send(sql, values)
     }
 
@@ -161,8 +200,16 @@ final class PostgresUnit: PartitionWriter {
     /// - Returns: Rows that it returns.
     func written(_ sql: String, _ values: PostgresValues, changing table: PostgresTable) throws -> [PostgresRow] {
         try check()
-        cache = cache.filter { !$0.value.tables.contains(table) }
+        try willWrite(to: table)
         return try connection.query(sql, values).rows
+    }
+
+    /// Drops the rows that the unit read, after changes that are not of one table.
+    func forgetRows() { cache.removeAll() }
+
+    private func willWrite(to table: PostgresTable) throws {
+        try setSavepoint()
+        cache = cache.filter { !$0.value.tables.contains(table) }
     }
 
     // MARK: The partition's row
@@ -190,6 +237,29 @@ final class PostgresUnit: PartitionWriter {
     }
 
     func isKnownAbsent(_ key: String) -> Bool { lookedUp[key] == false }
+
+    // MARK: The transaction
+
+    private func setSavepoint() throws {
+        guard case .unsetSavepoint = start else { return }
+        try connection.send("SAVEPOINT unit")
+        start = .savepoint
+    }
+
+    func append(_ event: AuditEvent) throws {
+        try setSavepoint()
+        try connection.append(event)
+    }
+
+    /// Ends a unit that succeeded.
+    func end() throws { if case .savepoint = start { try connection.send("RELEASE SAVEPOINT unit") } }
+
+    /// Undoes the unit alone, unless the transaction began with it.
+    func undo() throws {
+        guard case .savepoint = start else { return }
+        try connection.send("ROLLBACK TO SAVEPOINT unit")
+        try connection.send("RELEASE SAVEPOINT unit")
+    }
 
     /// Writes the partition's row, and commits.
     ///
