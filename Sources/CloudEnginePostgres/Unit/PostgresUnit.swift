@@ -52,7 +52,8 @@ final class PostgresPrefetch: Sendable {
 /// all writes, the partition's row, COMMIT                                          1
 /// ```
 ///
-/// Units that write may share a transaction (``GroupCommit``). Only the worker's thread uses it.
+/// Units that write may share a transaction (``GroupCommit``): the first statement of the next unit also reads what the unit before it
+/// changed. Only the worker's thread uses it.
 final class PostgresUnit: PartitionWriter {
     /// Where a unit's changes begin in its transaction.
     private enum Start {
@@ -78,6 +79,8 @@ final class PostgresUnit: PartitionWriter {
     private let deadline: ContinuousClock.Instant?
     private var cache: [PostgresStatement: (rows: [PostgresRow], tables: [PostgresTable])] = [:]
     private var asked: [PostgresPrefetch.Question] = []
+    /// Asked with the unit's first statement: the unit before it in the transaction changed the tables.
+    private var outdated: [PostgresPrefetch.Question] = []
     private(set) var loaded: PartitionState
     private var isChanged = false
     /// When the partition has rows that expire, in milliseconds since 1970 UTC; nil for none from this unit.
@@ -150,6 +153,7 @@ final class PostgresUnit: PartitionWriter {
         deadline = limits.unit.map { .now + .milliseconds($0) }
         (loaded, isChanged, due) = (previous.loaded, previous.isChanged, previous.due)
         (cache, accounts) = (previous.cache, previous.accounts)
+        outdated = previous.asked.filter { previous.cache[$0.statement] == nil }
         if limits != previous.limits { try connection.send(UnitLimits.statement, limits.values) }
         connection.answerSeconds = limits.answerSeconds
         guard let account = terms.account, !accounts.contains(account) else { return }
@@ -182,7 +186,11 @@ final class PostgresUnit: PartitionWriter {
             if asked.count < PostgresPrefetch.questionsMax, !asked.contains(question) { asked.append(question) }
             if let known = cache[statement] { return known.rows }
         }
-        let rows = try connection.query(sql, values).rows
+        let ahead = outdated.filter { $0.statement != statement }
+        outdated = []
+        var results = try connection.queries([(sql, values)] + ahead.map { ($0.statement.sql, $0.statement.values) })
+        let rows = results.removeFirst().rows
+        for (question, result) in zip(ahead, results) { cache[question.statement] = (result.rows, question.tables) }
         if isRepeated { cache[statement] = (rows, tables) }
         return rows
     }
