@@ -146,7 +146,7 @@ extension PostgresUnit {
             return removed
         }
         let answers = try remove(
-            "answers", "key", where: "at < $2", unused, returning: "octet_length(key) + octet_length(body)", .answers)
+            "answers", "key", where: "at < $2 AND at >= 0", unused, returning: "octet_length(key) + octet_length(body)", .answers)
         let freed = answers.reduce(0 as Int64) { $0 + ($1[0] as Int64) }
         if freed > 0 { change { $0.answerBytes -= freed } }
         swept.uploads = try remove("uploads", "id", where: "created < $2", unused, returning: "id", .uploads).map { $0[0] }
@@ -154,7 +154,7 @@ extension PostgresUnit {
         _ = try remove("change_log", "last", where: "at < $2", deleted, .changeLog)
         // Without a term the server keeps none.
         let replaced = term.map { now - $0.milliseconds } ?? .max
-        _ = try remove("record_versions", "zone, name, change", where: "replaced < $2", replaced, .history)
+        _ = try remove("record_versions", "zone, name, change", where: "replaced < $2 AND replaced >= 0", replaced, .history)
         _ = try remove("kept_assets", "checksum", where: "until < $2", term == nil ? .max : now, .history)
         swept.files = try remove(
             "assets", "checksum",

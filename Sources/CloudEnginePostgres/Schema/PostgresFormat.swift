@@ -15,7 +15,8 @@ package enum PostgresFormat {
     /// 3: wrong passwords of all processes. A process of the version before counts its own.
     /// 4: numbers in the names of objects. A process of the version before looks for the objects of moved partitions under other names.
     /// 5: indexes of uploads without a complete file, and of deleted zones.
-    static let current: Int64 = 5
+    /// 6: partial indexes (``formerIndexes``).
+    static let current: Int64 = 6
     private static let key = "format"
 
     private static let serverTables = [
@@ -36,6 +37,17 @@ package enum PostgresFormat {
         "change_log",
     ]
 
+    /// Indexes of format 5 that the planner chose for look-ups by primary key, as long as a table has no statistics, or where most zones are
+    /// small: both indexes begin with the same columns, and the last condition became a filter of all records of a zone. The indexes in
+    /// their place are partial, with a condition that holds for each row; only statements that repeat it can use them.
+    ///
+    /// They are removed when a server starts for the second time, so that a process of the version before has them for a while.
+    ///
+    /// Source: PostgreSQL's documentation, "Partial Indexes": an index is used if the condition of the query implies that of the index.
+    private static let formerIndexes = [
+        "records_change", "shared_records_change", "record_parents_parent", "record_versions_replaced", "zones_change", "answers_at",
+    ]
+
     /// - Parameter makesTables: Whether an empty database becomes one of a server.
     /// - Throws: `StorageFailure` with `.newerFormat`; `noData` for an empty database.
     static func prepare(_ connection: PostgresConnection, makesTables: Bool) throws {
@@ -44,10 +56,20 @@ package enum PostgresFormat {
         let version = isThere ? try Self.version(connection) : 0
         guard version <= current else { throw StorageFailure(.newerFormat, "the database was written by a newer version") }
         guard version > 0 || makesTables else { throw StorageFailure.noData }
-        guard version < current else { return }
+        guard version < current else { return removeFormerIndexes(connection) }
         for table in tables { try make(table, connection) }
         try PostgresMeta(connection).set(key, to: current)
         try connection.synchronize()
+    }
+
+    /// A failure, such as that of a wait for a lock, leaves them to the next start.
+    private static func removeFormerIndexes(_ connection: PostgresConnection) {
+        do {
+            for index in formerIndexes { try connection.send("DROP INDEX IF EXISTS \(index)") }
+            try connection.synchronize()
+        } catch {
+            connection.recover()
+        }
     }
 
     private static func version(_ connection: PostgresConnection) throws -> Int64 {

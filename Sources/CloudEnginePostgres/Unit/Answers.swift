@@ -12,7 +12,7 @@ enum AnswerRows {
             part bigint NOT NULL, key text COLLATE "C" NOT NULL, fingerprint bigint NOT NULL, at bigint NOT NULL, body bytea NOT NULL,
             PRIMARY KEY (part, key))
         """,
-        "CREATE INDEX IF NOT EXISTS answers_at ON answers (part, at)",
+        "CREATE INDEX IF NOT EXISTS answers_by_time ON answers (part, at) WHERE at >= 0",
         """
         CREATE TABLE IF NOT EXISTS staged_requests (
             part bigint NOT NULL, user_name text COLLATE "C" NOT NULL, device text COLLATE "C" NOT NULL, save text COLLATE "C" NOT NULL,
@@ -59,7 +59,8 @@ extension PostgresUnit {
         while freed < bytes {
             let oldest = try rows(
                 """
-                SELECT key, octet_length(key) + octet_length(body) FROM answers WHERE part = $1 AND key <> $2 ORDER BY at, key LIMIT 64
+                SELECT key, octet_length(key) + octet_length(body) FROM answers WHERE part = $1 AND at >= 0 AND key <> $2
+                ORDER BY at, key LIMIT 64
                 """, [part, key ?? ""], from: .answers)
             var removed: [String] = []
             var count: Int64 = 0

@@ -82,9 +82,10 @@ extension PostgresUnit {
     func links(toAssets checksums: [String], in zone: Int64) throws -> [String: Int] {
         guard !checksums.isEmpty else { return [:] }
         let found = try rows(
-            "SELECT checksum, fields FROM asset_links WHERE part = $1 AND zone = $2 AND checksum = ANY ($3)",
-            [part, zone] + .texts(checksums),
-            from: .assetLinks)
+            "SELECT found.* "
+                + LookUps.each(
+                    of: 3, "SELECT checksum, fields FROM asset_links WHERE part = $1 AND zone = $2 AND checksum = \(LookUps.value)"),
+            [part, zone] + .texts(checksums), from: .assetLinks)
         return Dictionary(found.map { ($0[0] as String, $0[1] as Int) }, uniquingKeysWith: { first, _ in first })
     }
 

@@ -21,6 +21,16 @@ enum ChangeLogRows {
     /// Replaces the name of a removed user, and removes the names of the user's devices.
     static let replaceAuthor = "UPDATE change_log t SET author = $2, device = '' WHERE t.author = $1"
 
+    /// Changes after which rows beyond the limit of bytes are deleted; each save had paid for that.
+    private static let changesPerTrim: Int64 = 32
+
+    /// - Parameters:
+    ///   - last: The number of an entry's last change.
+    ///   - count: Numbers of its changes.
+    fileprivate static func isTrimmed(last: Int64, count: Int) -> Bool {
+        last / changesPerTrim != (last - Int64(count)) / changesPerTrim
+    }
+
     /// Bytes of a row besides its texts.
     fileprivate static let rowBytes: Int64 = 64
 }
@@ -41,7 +51,7 @@ extension PostgresUnit {
         guard let last = entry.changes.last?.number else { return }
         let changes = StoredChanges(entry.changes).encoded()
         let texts = [entry.author, entry.deviceID, entry.requestUUID].reduce(0) { $0 + $1.utf8.count }
-        // Neither statement is waited for. The partition's row is locked, so no other unit appends in between.
+        // The statements are not waited for. The partition's row is locked, so no other unit appends in between.
         try run(
             """
             INSERT INTO change_log (part, last, at, author, device, request, changes, total) VALUES ($1, $2, $3, $4, $5, $6, $7,
@@ -53,11 +63,12 @@ extension PostgresUnit {
                 part, last, entry.time, entry.author, entry.deviceID, entry.requestUUID, changes,
                 Int64(texts + changes.count) + ChangeLogRows.rowBytes,
             ], changing: .changeLog)
+        expires(after: entry.time)
+        guard ChangeLogRows.isTrimmed(last: last, count: entry.changes.count) else { return }
         try run(
             """
             DELETE FROM change_log WHERE part = $1
             AND total < (SELECT total FROM change_log WHERE part = $1 ORDER BY last DESC LIMIT 1) - $2::bigint
             """, [part, bytesMax], changing: .changeLog)
-        expires(after: entry.time)
     }
 }

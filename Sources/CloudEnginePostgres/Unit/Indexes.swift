@@ -21,8 +21,7 @@ enum IndexRows {
         """,
     ]
     private static let entries = """
-        SELECT e.key, e.name, r.change, r.body FROM index_entries e
-        JOIN records r ON r.part = e.part AND r.zone = e.zone AND r.name = e.name
+        SELECT e.key, e.name, r.change, r.body FROM index_entries e CROSS JOIN \(LookUps.record(of: "e"))
         WHERE e.part = $1 AND e.zone = $2 AND e.number = $3
         """
     static let rising = entries + " AND (e.key, e.name) > ($4, $5) AND e.key < $6 ORDER BY e.key, e.name LIMIT $7"

@@ -81,6 +81,8 @@ final class PostgresUnit: PartitionWriter {
     private var asked: [PostgresPrefetch.Question] = []
     /// Asked with the unit's first statement: the unit before it in the transaction changed the tables.
     private var outdated: [PostgresPrefetch.Question] = []
+    /// Keys of zones by name, as far as the unit read or wrote them: no other zone has the name.
+    var zoneKeys: [String: Int64] = [:]
     private(set) var loaded: PartitionState
     private var isChanged = false
     /// When the partition has rows that expire, in milliseconds since 1970 UTC; nil for none from this unit.
@@ -152,7 +154,7 @@ final class PostgresUnit: PartitionWriter {
         limits = UnitLimits(terms)
         deadline = limits.unit.map { .now + .milliseconds($0) }
         (loaded, isChanged, due) = (previous.loaded, previous.isChanged, previous.due)
-        (cache, accounts) = (previous.cache, previous.accounts)
+        (cache, accounts, zoneKeys) = (previous.cache, previous.accounts, previous.zoneKeys)
         outdated = previous.asked.filter { previous.cache[$0.statement] == nil }
         if limits != previous.limits { try connection.send(UnitLimits.statement, limits.values) }
         connection.answerSeconds = limits.answerSeconds
@@ -213,7 +215,10 @@ final class PostgresUnit: PartitionWriter {
     }
 
     /// Drops the rows that the unit read, after changes that are not of one table.
-    func forgetRows() { cache.removeAll() }
+    func forgetRows() {
+        cache.removeAll()
+        zoneKeys.removeAll()
+    }
 
     private func willWrite(to table: PostgresTable) throws {
         try setSavepoint()

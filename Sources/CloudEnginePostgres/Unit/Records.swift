@@ -13,14 +13,14 @@ enum RecordRows {
             part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, change bigint NOT NULL, deleted boolean NOT NULL,
             at bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (part, zone, name))
         """,
-        "CREATE INDEX IF NOT EXISTS records_change ON records (part, zone, change)",
+        "CREATE INDEX IF NOT EXISTS records_by_change ON records (part, zone, change) WHERE change >= 0",
         "CREATE INDEX IF NOT EXISTS records_deleted ON records (part, at) WHERE deleted",
         """
         CREATE TABLE IF NOT EXISTS record_versions (
             part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, at bigint NOT NULL, replaced bigint NOT NULL,
             change bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (part, zone, name, change))
         """,
-        "CREATE INDEX IF NOT EXISTS record_versions_replaced ON record_versions (part, zone, replaced)",
+        "CREATE INDEX IF NOT EXISTS record_versions_by_end ON record_versions (part, zone, replaced) WHERE replaced >= 0",
         """
         CREATE TABLE IF NOT EXISTS kept_assets (
             part bigint NOT NULL, checksum text COLLATE "C" NOT NULL, until bigint NOT NULL, PRIMARY KEY (part, checksum))
@@ -79,6 +79,10 @@ enum RecordRows {
         WHERE part = $1 AND (zone, name) > ($3, $4) AND NOT deleted ORDER BY zone, name LIMIT $5
         """
 
+    static let named =
+        "SELECT found.* "
+        + LookUps.each(of: 3, "SELECT name, change, body FROM records WHERE part = $1 AND zone = $2 AND name = \(LookUps.value)")
+
     static let delete = "DELETE FROM records WHERE part = $1 AND zone = $2 AND name = $3"
 
     private static func replacing(_ old: String, _ new: String) -> String {
@@ -117,9 +121,7 @@ extension PostgresUnit {
         // No record has such a name, and the engine rejects the request's item alone.
         let names = names.filter { !$0.utf8.contains(0) }
         guard !names.isEmpty else { return [:] }
-        let found = try rows(
-            "SELECT name, change, body FROM records WHERE part = $1 AND zone = $2 AND name = ANY ($3)", [part, zone] + .texts(names),
-            from: .records)
+        let found = try rows(RecordRows.named, [part, zone] + .texts(names), from: .records)
         return try Dictionary(
             found.map { ($0[0], StoredRecord(record: try Self.decode(Record.self, $0[2]), change: $0[1])) },
             uniquingKeysWith: { first, _ in first })
@@ -127,7 +129,7 @@ extension PostgresUnit {
 
     private static func changes(_ slice: ChangeSlice, includingDeleted: Bool) -> String {
         """
-        SELECT change, body FROM records WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4
+        SELECT change, body FROM records WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4 AND change >= 0
         \(includingDeleted ? "" : " AND NOT deleted") ORDER BY change\(slice.isNewestFirst ? " DESC" : "") LIMIT $5
         """
     }
@@ -179,15 +181,24 @@ extension PostgresUnit {
     }
 
     func count(_ slice: ChangeSlice, in zone: Int64, shares: [String]?, includingDeleted: Bool, atMost limit: Int) throws -> Int {
-        let table = shares == nil ? "records" : "shared_records"
-        var condition = includingDeleted ? "" : shares == nil ? " AND NOT deleted" : " AND NOT gone"
-        if shares != nil { condition += " AND share = ANY ($6)" }
+        let range = "WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4 AND change >= 0"
         let values: PostgresValues = [part, zone, slice.after, slice.before, limit]
-        return try rows(
+        guard let shares else {
+            return try rows(
+                """
+                SELECT count(*) FROM (
+                    SELECT 1 FROM records \(range)\(includingDeleted ? "" : " AND NOT deleted") ORDER BY change LIMIT $5) AS counted
+                """, values, from: .records
+            ).first.map { $0[0] } ?? 0
+        }
+        let found = LookUps.each(
+            of: 6,
             """
-            SELECT count(*) FROM (SELECT 1 FROM \(table)
-            WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4\(condition) LIMIT $5) AS counted
-            """, shares.map { values + .texts($0) } ?? values, from: .records
+            SELECT 1 FROM shared_records \(range) AND share = \(LookUps.value)\(includingDeleted ? "" : " AND NOT gone")
+            ORDER BY change LIMIT $5
+            """)
+        return try rows(
+            "SELECT count(*) FROM (SELECT 1 \(found) LIMIT $5) AS counted", values + .texts(shares), from: .records
         ).first.map { $0[0] } ?? 0
     }
 
@@ -230,21 +241,22 @@ extension PostgresUnit {
     func records(ofZone key: Int64, at time: Int64) throws -> [String: Record] {
         let found = try rows(
             """
-            SELECT name, body FROM record_versions WHERE part = $1 AND zone = $2 AND replaced > $3 AND at <= $3
+            SELECT name, body FROM record_versions WHERE part = $1 AND zone = $2 AND replaced > $3 AND replaced >= 0 AND at <= $3
             UNION ALL SELECT name, body FROM records WHERE part = $1 AND zone = $2 AND at <= $3 AND NOT deleted
             """, [part, key, time], from: .records, .history)
         return try Dictionary(found.map { ($0[0], try Self.decode(Record.self, $0[1])) }, uniquingKeysWith: { _, last in last })
     }
 
-    private static let version = """
-        INSERT INTO record_versions (part, zone, name, at, replaced, change, body)
-        SELECT part, zone, name, at, $3, change, body FROM records WHERE part = $1 AND zone = $2 AND NOT deleted
+    private static let version = "INSERT INTO record_versions (part, zone, name, at, replaced, change, body) "
+    private static let replaced = """
+        SELECT part, zone, name, at, $3::bigint, change, body FROM records WHERE part = $1 AND zone = $2 AND NOT deleted
         """
 
     /// Stores what records are before something else replaces them.
     private func keep(_ names: [String], in zone: Int64, at now: Int64) throws {
         guard try historyTerm() != nil else { return }
-        try run(Self.version + " AND name = ANY ($4) ON CONFLICT DO NOTHING", [part, zone, now] + .texts(names), changing: .history)
+        let found = LookUps.each(of: 4, "\(Self.replaced) AND name = \(LookUps.value)")
+        try run("\(Self.version) SELECT found.* \(found) ON CONFLICT DO NOTHING", [part, zone, now] + .texts(names), changing: .history)
         expires(after: now)
     }
 
@@ -252,9 +264,10 @@ extension PostgresUnit {
     func keepContents(ofZone zone: Int64, upTo last: String?, at now: Int64) throws {
         guard try historyTerm() != nil else { return }
         if let last {
-            try run(Self.version + " AND name <= $4 ON CONFLICT DO NOTHING", [part, zone, now, last], changing: .history)
+            try run(
+                Self.version + Self.replaced + " AND name <= $4 ON CONFLICT DO NOTHING", [part, zone, now, last], changing: .history)
         } else {
-            try run(Self.version + " ON CONFLICT DO NOTHING", [part, zone, now], changing: .history)
+            try run(Self.version + Self.replaced + " ON CONFLICT DO NOTHING", [part, zone, now], changing: .history)
         }
     }
 

@@ -32,13 +32,13 @@ enum SharingRows {
             part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, parent text COLLATE "C" NOT NULL,
             PRIMARY KEY (part, zone, name))
         """,
-        "CREATE INDEX IF NOT EXISTS record_parents_parent ON record_parents (part, zone, parent)",
+        "CREATE INDEX IF NOT EXISTS record_parents_by_parent ON record_parents (part, zone, parent, name) WHERE parent >= ''",
         """
         CREATE TABLE IF NOT EXISTS shared_records (
             part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, share text COLLATE "C" NOT NULL,
             change bigint NOT NULL, gone boolean NOT NULL, PRIMARY KEY (part, zone, name, share))
         """,
-        "CREATE INDEX IF NOT EXISTS shared_records_change ON shared_records (part, zone, share, change)",
+        "CREATE INDEX IF NOT EXISTS shared_records_by_change ON shared_records (part, zone, share, change) WHERE change >= 0",
         """
         CREATE TABLE IF NOT EXISTS share_links (
             part bigint NOT NULL, zone bigint NOT NULL, name text COLLATE "C" NOT NULL, link bigint NOT NULL, PRIMARY KEY (part, zone, name))
@@ -139,16 +139,18 @@ extension PostgresUnit {
 
     func children(of name: String, in zone: Int64) throws -> [String] {
         try rows(
-            "SELECT name FROM record_parents WHERE part = $1 AND zone = $2 AND parent = $3 ORDER BY name", [part, zone, name],
-            from: .parents
-        )
-        .map { $0[0] }
+            "SELECT name FROM record_parents WHERE part = $1 AND zone = $2 AND parent = $3 AND parent >= '' ORDER BY name",
+            [part, zone, name], from: .parents
+        ).map { $0[0] }
     }
 
     func shareNames(ofRecords names: [String], in zone: Int64) throws -> [String: String] {
         guard !names.isEmpty else { return [:] }
         let found = try rows(
-            "SELECT name, share FROM shared_records WHERE part = $1 AND zone = $2 AND name = ANY ($3) AND NOT gone",
+            "SELECT found.* "
+                + LookUps.each(
+                    of: 3,
+                    "SELECT name, share FROM shared_records WHERE part = $1 AND zone = $2 AND name = \(LookUps.value) AND NOT gone"),
             [part, zone] + .texts(names), from: .sharedRecords)
         return Dictionary(found.map { ($0[0] as String, $0[1] as String) }, uniquingKeysWith: { first, _ in first })
     }
@@ -161,16 +163,19 @@ extension PostgresUnit {
         var found: [StoredRecord] = []
         var page = min(RecordRows.firstPage, left)
         // A record that left one share for another that the user sees, too, comes once: as it is in the other.
-        let sql = """
-            SELECT s.change, s.gone, s.name, r.body FROM shared_records s
-            LEFT JOIN records r ON r.part = s.part AND r.zone = s.zone AND r.name = s.name
-            WHERE s.part = $1 AND s.zone = $2 AND s.share = ANY ($6) AND s.change > $3 AND s.change < $4
-            \(includingDeleted ? "" : " AND NOT s.gone AND NOT r.deleted")
+        let order = "change\(slice.isNewestFirst ? " DESC" : "") LIMIT $5"
+        let changes = LookUps.each(
+            of: 6,
+            """
+            SELECT s.change, s.gone, s.name, r.body FROM shared_records s LEFT JOIN \(LookUps.record(of: "s")) ON true
+            WHERE s.part = $1 AND s.zone = $2 AND s.share = \(LookUps.value)
+            AND s.change > $3 AND s.change < $4 AND s.change >= 0\(includingDeleted ? "" : " AND NOT s.gone AND NOT r.deleted")
             AND (NOT s.gone OR NOT EXISTS (
                 SELECT 1 FROM shared_records o WHERE o.part = s.part AND o.zone = s.zone AND o.name = s.name
                 AND NOT o.gone AND o.share = ANY ($6)))
-            ORDER BY s.change\(slice.isNewestFirst ? " DESC" : "") LIMIT $5
-            """
+            ORDER BY s.\(order)
+            """)
+        let sql = "SELECT found.* \(changes) ORDER BY found.\(order)"
         while page > 0 {
             let rows = try rows(
                 sql, [part, zone, slice.after, slice.before, page] + .texts(shares), from: .sharedRecords, .records)
@@ -206,7 +211,9 @@ extension PostgresUnit {
 
     func removeShare(named name: String, in zone: Int64) throws {
         try run("DELETE FROM share_members WHERE part = $1 AND zone = $2 AND share = $3", [part, zone, name], changing: .shares)
-        try run("DELETE FROM shared_records WHERE part = $1 AND zone = $2 AND share = $3", [part, zone, name], changing: .sharedRecords)
+        try run(
+            "DELETE FROM shared_records WHERE part = $1 AND zone = $2 AND share = $3 AND change >= 0", [part, zone, name],
+            changing: .sharedRecords)
         try run("DELETE FROM shares WHERE part = $1 AND zone = $2 AND name = $3", [part, zone, name], changing: .shares)
     }
 

@@ -13,7 +13,7 @@ enum ZoneRows {
             floor bigint NOT NULL, at bigint NOT NULL, reason text COLLATE "C" NOT NULL, record_bytes bigint NOT NULL,
             asset_bytes bigint NOT NULL, PRIMARY KEY (part, zone), UNIQUE (part, name))
         """,
-        "CREATE INDEX IF NOT EXISTS zones_change ON zones (part, change)",
+        "CREATE INDEX IF NOT EXISTS zones_by_change ON zones (part, change) WHERE change >= 0",
         "CREATE INDEX IF NOT EXISTS zones_deleted ON zones (part, zone) WHERE deleted",
         """
         CREATE TABLE IF NOT EXISTS client_tokens (
@@ -34,7 +34,10 @@ enum ZoneRows {
 
 extension PostgresUnit {
     func zone(named name: String) throws -> StoredZone? {
-        try rows(ZoneRows.columns + " WHERE part = $1 AND name = $2", [part, name], from: .zones, isRepeated: true).first.map(ZoneRows.zone)
+        let zone = try rows(ZoneRows.columns + " WHERE part = $1 AND name = $2", [part, name], from: .zones, isRepeated: true).first
+            .map(ZoneRows.zone)
+        zoneKeys[name] = zone?.key
+        return zone
     }
 
     func zones() throws -> [StoredZone] {
@@ -43,14 +46,17 @@ extension PostgresUnit {
 
     func zones(changedAfter change: Int64, limit: Int) throws -> [StoredZone] {
         try rows(
-            ZoneRows.columns + " WHERE part = $1 AND change > $2 AND zone <> $3 ORDER BY change LIMIT $4",
+            ZoneRows.columns + " WHERE part = $1 AND change > $2 AND change >= 0 AND zone <> $3 ORDER BY change LIMIT $4",
             [part, change, StoredZone.defaultKey, limit], from: .zones
         ).map(ZoneRows.zone)
     }
 
     /// A zone replaces the one of its name, which has another key if it was made again.
     func save(_ zone: StoredZone, at now: Int64) throws {
-        try run("DELETE FROM zones WHERE part = $1 AND name = $2 AND zone <> $3", [part, zone.name, zone.key], changing: .zones)
+        if zoneKeys[zone.name] != zone.key {
+            try run("DELETE FROM zones WHERE part = $1 AND name = $2 AND zone <> $3", [part, zone.name, zone.key], changing: .zones)
+            zoneKeys[zone.name] = zone.key
+        }
         try run(
             """
             INSERT INTO zones (part, zone, name, change, deleted, floor, at, reason, record_bytes, asset_bytes)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+#if TARN_POSTGRES
+    import CloudEngine
+    import CloudService
+    import CloudWire
+    import EngineFixtures
+    import StorageFixtures
+    import TemporaryPostgres
+    import Testing
+
+    @testable import CloudEnginePostgres
+
+    /// What a request reads does not depend on the size of its zone, also while tables have no statistics.
+    @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }, .timeLimit(.minutes(5)))
+    struct PostgresPlanTests {
+        /// A request on a zone with records `p0`, `p1`, ….
+        enum Request: String, CaseIterable {
+            case create, update, delete, lookup, newestChanges, firstChanges, query, countOfChanges
+            case sharedChanges, countOfSharedChanges, sharesOfRecords, children, linksToAssets
+
+            fileprivate func run(_ bench: Bench, newest token: String?) async throws {
+                switch self {
+                case .create: try await bench.modify(.init(.create, .plant("new", ["height": .int64(1)])))
+                case .update: try await bench.modify(.init(.forceUpdate, .plant("p3", ["height": .int64(-1)])))
+                case .delete: try await bench.modify(.init(.forceDelete, .plant("p5")))
+                case .lookup: _ = try await bench.lookup("p1", "p2", "absent")
+                case .newestChanges: _ = try await bench.zoneChanges(since: token)
+                case .firstChanges: _ = try await bench.zoneChanges(limit: 5)
+                case .query:
+                    _ = try await bench.query(
+                        QueryRecordsRequest(
+                            query: .plants(QueryFilter(.field("height"), .equals, .int64(7))), zoneID: Bench.garden, resultsLimit: 5))
+                case .countOfChanges:
+                    try await read(bench) { _ = try $0.count(Self.all, in: $1, shares: nil, includingDeleted: true, atMost: 5) }
+                case .sharedChanges:
+                    try await read(bench) {
+                        _ = try $0.sharedRecords(Self.all, in: $1, shares: ["mine"], includingDeleted: true, limit: 5, bytesMax: 1 << 20)
+                    }
+                case .countOfSharedChanges:
+                    try await read(bench) { _ = try $0.count(Self.all, in: $1, shares: ["mine"], includingDeleted: true, atMost: 5) }
+                case .sharesOfRecords: try await read(bench) { _ = try $0.shareNames(ofRecords: ["p1", "p2"], in: $1) }
+                case .children: try await read(bench) { _ = try $0.children(of: "p1", in: $1) }
+                case .linksToAssets: try await read(bench) { _ = try ($0 as? PostgresUnit)?.links(toAssets: ["sum1", "sum2"], in: $1) }
+                }
+            }
+
+            private static let all = ChangeSlice(after: 0)
+
+            private func read(_ bench: Bench, _ body: @escaping @Sendable (any PartitionReader, _ zone: Int64) throws -> Void) async throws
+            {
+                try await bench.read { _, reader, _ in
+                    let zone = try #require(try reader.zone(named: Bench.garden.zoneName))
+                    try body(reader, zone.key)
+                }
+            }
+        }
+
+        private static func fill(_ bench: Bench, _ numbers: Range<Int>) async throws {
+            for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 100) {
+                try await bench.modify(
+                    (start..<min(start + 100, numbers.upperBound)).map {
+                        .init(.create, .plant("p\($0)", ["height": .int64(Int64($0))]))
+                    })
+            }
+            try await bench.write { _, unit, _ in
+                let zone = try #require(try unit.zone(named: Bench.garden.zoneName)).key
+                for number in numbers {
+                    let name = "p\(number)"
+                    try unit.place(
+                        name, inShare: number < 3 ? "mine" : "other", hasLeft: false, change: Int64(number) + 10, in: zone)
+                    try unit.setParent(number < 3 ? "p1" : "p2", of: name, in: zone)
+                    _ = try unit.addLinks(["sum\(number)": 1], in: zone, at: 1)
+                }
+            }
+        }
+
+        /// Rows and index entries that a request reads.
+        private static func reads(_ request: Request, in place: ServerPlace) async throws -> Int {
+            let counts = """
+                SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes) + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
+                """
+            func count() throws -> Int { Int(try place.sql(counts)) ?? 0 }
+            let filled = try Bench(place: place)
+            var token: String?
+            while true {
+                let page = try #require(try await filled.zoneChanges(since: token).changes)
+                token = page.syncToken
+                if !page.moreComing { break }
+            }
+            try filled.store.close()
+            let before = try count()
+            // A session reports what it read when it ends.
+            let bench = try Bench(place: place)
+            try await request.run(bench, newest: token)
+            try bench.store.close()
+            return try count() - before
+        }
+
+        @Test(arguments: Request.allCases, ["auto", "force_generic_plan"])
+        func aRequestReadsAsMuchInALargeZone(_ request: Request, _ planCacheMode: String) async throws {
+            let place = try ServerPlace(.postgres)
+            for table in PostgresFormat.names { _ = try place.sql("ALTER TABLE \(table) SET (autovacuum_enabled = false)") }
+            let database = try #require(try place.sql("SELECT current_database()").split(separator: "\n").first)
+            _ = try place.sql("ALTER DATABASE \(database) SET plan_cache_mode = \(planCacheMode)")
+            let bench = try Bench(place: place)
+            try await bench.makeZone(Bench.garden)
+            try await bench.indexSystemFields()
+            try await Self.fill(bench, 0..<40)
+            try bench.store.close()
+            let small = try await Self.reads(request, in: place)
+
+            let again = try Bench(place: place)
+            try await again.modify(.init(.forceDelete, .plant("new")))
+            try await Self.fill(again, 40..<1040)
+            try again.store.close()
+            let large = try await Self.reads(request, in: place)
+            #expect(small > 0)
+            #expect(large <= small + 60, "\(small) with 40 records, \(large) with 1,040")
+        }
+    }
+#endif
