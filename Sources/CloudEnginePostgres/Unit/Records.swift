@@ -112,6 +112,8 @@ enum RecordRows {
 
     /// Rows of the first page of a scan that its visitor ends.
     static let firstPage = 32
+    /// Rows of the first page of changes: a page of a device's changes, which is one round trip. ``pageBytes`` limits it, too.
+    static let firstChanges = 256
     static let pageBytes = 1 << 20
     static let pageMax = 4096
 }
@@ -127,11 +129,16 @@ extension PostgresUnit {
             uniquingKeysWith: { first, _ in first })
     }
 
+    /// The next changes, up to the one that passes the limit of bytes.
     private static func changes(_ slice: ChangeSlice, includingDeleted: Bool) -> String {
-        """
-        SELECT change, body FROM records WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4 AND change >= 0
-        \(includingDeleted ? "" : " AND NOT deleted") ORDER BY change\(slice.isNewestFirst ? " DESC" : "") LIMIT $5
-        """
+        let order = slice.isNewestFirst ? "change DESC" : "change"
+        return """
+            SELECT change, body FROM (
+                SELECT change, body, sum(octet_length(body)) OVER (ORDER BY \(order)) - octet_length(body) AS bytes_before FROM (
+                    SELECT change, body FROM records WHERE part = $1 AND zone = $2 AND change > $3 AND change < $4 AND change >= 0
+                    \(includingDeleted ? "" : " AND NOT deleted") ORDER BY \(order) LIMIT $5) AS listed) AS sized
+            WHERE bytes_before < \(RecordRows.pageBytes) ORDER BY \(order)
+            """
     }
 
     /// Visits bodies page by page: how many are wanted is known from them only.
@@ -140,7 +147,7 @@ extension PostgresUnit {
     ) throws {
         var (slice, left) = (slice, limit)
         let sql = Self.changes(slice, includingDeleted: includingDeleted)
-        var page = min(RecordRows.firstPage, left)
+        var page = min(RecordRows.firstChanges, left)
         while page > 0 {
             let rows = try rows(sql, [part, zone, slice.after, slice.before, page], from: .records)
             var bytes = 0
@@ -149,10 +156,10 @@ extension PostgresUnit {
                 bytes += body.count
                 guard try visit(body, row[0]) else { return }
             }
-            guard let last = rows.last, rows.count == page else { return }
+            guard let last = rows.last, rows.count == page || bytes >= RecordRows.pageBytes else { return }
             if slice.isNewestFirst { slice.before = last[0] } else { slice.after = last[0] }
             left -= rows.count
-            page = min(max(1, RecordRows.pageBytes * rows.count / max(1, bytes)), 8 * page, RecordRows.pageMax, left)
+            page = min(8 * page, RecordRows.pageMax, left)
         }
     }
 
