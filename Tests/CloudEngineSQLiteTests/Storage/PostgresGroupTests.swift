@@ -89,7 +89,7 @@
             try store.close()
         }
 
-        /// Each unit reads what the units before it wrote: numbers are not assigned twice.
+        /// Each unit reads the changes of the units before it: numbers are not assigned twice.
         @Test func unitsSeeTheUnitsBeforeThem() async throws {
             let seen = Mutex<[[String]]>([])
             let results = try await together(

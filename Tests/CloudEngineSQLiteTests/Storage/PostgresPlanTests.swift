@@ -12,7 +12,7 @@
 
     @testable import CloudEnginePostgres
 
-    /// What a request reads does not depend on the size of its zone, also while tables have no statistics.
+    /// The rows that a request reads do not depend on the size of its zone, also while tables have no statistics.
     @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }, .timeLimit(.minutes(5)))
     struct PostgresPlanTests {
         /// A request on a zone with records `p0`, `p1`, ….
@@ -91,7 +91,7 @@
             }
             try filled.store.close()
             let before = try count()
-            // A session reports what it read when it ends.
+            // A session reports its reads when it ends.
             let bench = try Bench(place: place)
             try await request.run(bench, newest: token)
             try bench.store.close()
