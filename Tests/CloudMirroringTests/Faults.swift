@@ -17,7 +17,7 @@ final class Faults: CloudTransport {
         /// The exchange ends as a transport's does.
         case fail(CKError)
         /// The server carries it out, and its answer is another one.
-        case answer(@Sendable ([UInt8]) throws -> [UInt8])
+        case answer(@Sendable ([UInt8]) async throws -> [UInt8])
         /// Nothing.
         case pass
     }
@@ -82,7 +82,7 @@ final class Faults: CloudTransport {
         case .fail(let error): throw error
         case .answer(let change):
             var response = try await transport.send(request)
-            response.body = try change(response.body)
+            response.body = try await change(response.body)
             return response
         }
     }

@@ -314,12 +314,13 @@ import Testing
         let gate = Gate()
         let faults = Faults(transport, gate: gate)
         let phone = try Device("phone", transport, over: faults, configure: stage(0))
-        let folder = Self.stagedFolder(of: phone.file)
-        // The last page of two attempts: three pages each.
+        let (file, folder) = (phone.file, Self.stagedFolder(of: phone.file))
+        // The last page of two attempts: three pages each. It is prefetched, so it may arrive before the others are staged.
         for _ in 0..<2 {
             faults.plan(
                 "changes/zone", .pass, .pass,
                 .answer { page in
+                    try await until { Self.stagedFiles(of: file).count == 2 }
                     try FileManager.default.removeItem(at: folder)
                     return page
                 })
