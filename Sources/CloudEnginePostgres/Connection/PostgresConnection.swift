@@ -46,6 +46,8 @@ final class PostgresConnection: @unchecked Sendable {
         var tag: String
     }
 
+    /// Of one wait at most: its milliseconds are 32 bits.
+    private static let pollSeconds = 1000.0
     /// How often a wait looks whether another host is the primary.
     private static let supersessionSeconds = 0.25
     /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
@@ -167,8 +169,8 @@ final class PostgresConnection: @unchecked Sendable {
             guard socket >= 0 else { throw lost() }
             var entry = pollfd(fd: socket, events: events, revents: 0)
             let rest = max(0, (deadline - .now) / .milliseconds(1))
-            let milliseconds = primary == nil ? rest : min(rest, Self.supersessionSeconds * 1000)
-            let ready = poll(&entry, 1, Int32(min(milliseconds.rounded(.up), 1_000_000)))
+            let milliseconds = min(rest, 1000 * (primary == nil ? Self.pollSeconds : Self.supersessionSeconds))
+            let ready = poll(&entry, 1, Int32(milliseconds.rounded(.up)))
             if ready < 0, errno == EINTR { continue }
             guard ready >= 0 else { throw lost() }
             if ready > 0 { return entry.revents }

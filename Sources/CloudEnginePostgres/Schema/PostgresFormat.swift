@@ -57,6 +57,20 @@ package enum PostgresFormat {
         guard version <= current else { throw StorageFailure(.newerFormat, "the database was written by a newer version") }
         guard version > 0 || makesTables else { throw StorageFailure.noData }
         guard version < current else { return removeFormerIndexes(connection) }
+        try makeTables(connection)
+    }
+
+    /// Time for a statement of the tables: an index of a large table takes longer than a statement of a session may.
+    private static let statementSeconds = 86_400.0
+
+    /// The connection of a start and that of a move have no limit of statements from then on.
+    private static func makeTables(_ connection: PostgresConnection) throws {
+        let answerSeconds = connection.answerSeconds
+        connection.answerSeconds = statementSeconds
+        defer { connection.answerSeconds = answerSeconds }
+        try connection.send("SET statement_timeout = 0")
+        // In a transaction of its own: a statement that fails would undo it.
+        try connection.synchronize()
         for table in tables { try make(table, connection) }
         try PostgresMeta(connection).set(key, to: current)
         try connection.synchronize()
