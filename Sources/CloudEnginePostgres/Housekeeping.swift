@@ -35,6 +35,7 @@ extension PostgresServerStore {
         // Of uploads that another process received into a folder of its own, and files that were arriving whole when a process ended.
         assetFolder.removeIncoming(untouchedForSeconds: 2 * Self.unusedMilliseconds / 1000)
         try await removeUnreferencedObjects(now: now)
+        try await removeFormerIndexes()
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {

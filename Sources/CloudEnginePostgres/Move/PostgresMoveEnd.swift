@@ -255,7 +255,7 @@ package final class PostgresMoveEnd: MoveEnd {
     package func empty(_ tables: [MovedTable]) throws -> [String] {
         try release()
         for name in PostgresFormat.movedNames where name != "meta" { try writer.send("TRUNCATE \(name)") }
-        try writer.send("DELETE FROM meta WHERE key <> ALL ($1)", .texts([ServerValue.formatKey]))
+        try writer.send("DELETE FROM meta WHERE key <> ALL ($1)", .texts([ServerValue.formatKey, ServerValue.formatTimeKey]))
         try writer.send("DROP TABLE IF EXISTS \(Self.partsTable)")
         try writer.send("CREATE TABLE \(Self.partsTable) (source bigint NOT NULL PRIMARY KEY, part bigint NOT NULL UNIQUE)")
         return []
@@ -347,7 +347,7 @@ package final class PostgresMoveEnd: MoveEnd {
     }
 
     package func set(_ values: [String: MovedValue]) throws {
-        try writer.send("DELETE FROM meta WHERE key <> ALL ($1)", .texts([ServerValue.moveKey, ServerValue.formatKey]))
+        try writer.send("DELETE FROM meta WHERE key <> ALL ($1)", .texts(ServerValue.local))
         try writer.send("DELETE FROM counters WHERE name = ANY ($1)", .texts(PostgresMoveRows.counters.map(\.counter)))
         let meta = PostgresMeta(writer)
         for (key, value) in values {

@@ -70,8 +70,7 @@ struct PostgresMoveRows: MoveRows {
 
     func values() throws -> [String: MovedValue] {
         var values: [String: MovedValue] = [:]
-        let own = PostgresValues.texts([ServerValue.moveKey, ServerValue.formatKey])
-        for row in try connection.query("SELECT key, value FROM meta WHERE key <> ALL ($1)", own).rows {
+        for row in try connection.query("SELECT key, value FROM meta WHERE key <> ALL ($1)", .texts(ServerValue.local)).rows {
             let (key, bytes) = (row[0] as String, row[1] as [UInt8])
             switch try ServerValue.form(of: key) {
             case .bytes: values[key] = .bytes(bytes)

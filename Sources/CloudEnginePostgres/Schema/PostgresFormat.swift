@@ -17,7 +17,6 @@ package enum PostgresFormat {
     /// 5: indexes of uploads without a complete file, and of deleted zones.
     /// 6: partial indexes (``formerIndexes``).
     static let current: Int64 = 6
-    private static let key = "format"
 
     private static let serverTables = [
         "CREATE TABLE IF NOT EXISTS meta (key text COLLATE \"C\" NOT NULL PRIMARY KEY, value bytea NOT NULL)",
@@ -41,12 +40,26 @@ package enum PostgresFormat {
     /// small: both indexes begin with the same columns, and the last condition became a filter of all records of a zone. The indexes in
     /// their place are partial, with a condition that holds for each row; only statements that repeat it can use them.
     ///
-    /// They are removed when a server starts for the second time, so that a process of the version before has them for a while.
+    /// Statements of format 5 use them: they stay for a day, in which processes of the version before are replaced.
     ///
     /// Source: PostgreSQL's documentation, "Partial Indexes": an index is used if the condition of the query implies that of the index.
-    private static let formerIndexes = [
+    static let formerIndexes = [
         "records_change", "shared_records_change", "record_parents_parent", "record_versions_replaced", "zones_change", "answers_at",
     ]
+    private static let formerMilliseconds: Int64 = 24 * 60 * 60 * 1000
+
+    /// The time of the format is by the database's clock: processes may have others.
+    private static let setTime = """
+        INSERT INTO meta (key, value) VALUES ($1, convert_to(((extract(epoch FROM now()) * 1000)::bigint)::text, 'UTF8'))
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value
+        """
+
+    /// Names among `$1` of indexes that exist, if the format has been set for `$3` milliseconds.
+    private static let selectExpired = """
+        SELECT index_name FROM unnest($1::text[]) AS former(index_name) WHERE to_regclass(index_name) IS NOT NULL
+        AND coalesce((SELECT convert_from(value, 'UTF8')::bigint FROM meta WHERE key = $2), 0)
+            <= (extract(epoch FROM now()) * 1000)::bigint - $3::bigint
+        """
 
     /// - Parameter makesTables: Whether an empty database becomes one of a server.
     /// - Throws: `StorageFailure` with `.newerFormat`; `noData` for an empty database.
@@ -56,7 +69,7 @@ package enum PostgresFormat {
         let version = isThere ? try Self.version(connection) : 0
         guard version <= current else { throw StorageFailure(.newerFormat, "the database was written by a newer version") }
         guard version > 0 || makesTables else { throw StorageFailure.noData }
-        guard version < current else { return removeFormerIndexes(connection) }
+        guard version < current else { return }
         try makeTables(connection)
     }
 
@@ -72,22 +85,19 @@ package enum PostgresFormat {
         // In a transaction of its own: a statement that fails would undo it.
         try connection.synchronize()
         for table in tables { try make(table, connection) }
-        try PostgresMeta(connection).set(key, to: current)
+        try PostgresMeta(connection).set(ServerValue.formatKey, to: current)
+        try connection.send(setTime, [ServerValue.formatTimeKey])
         try connection.synchronize()
     }
 
-    /// A failure, such as that of a wait for a lock, leaves them to the next start.
-    private static func removeFormerIndexes(_ connection: PostgresConnection) {
-        do {
-            for index in formerIndexes { try connection.send("DROP INDEX IF EXISTS \(index)") }
-            try connection.synchronize()
-        } catch {
-            connection.recover()
-        }
+    /// Names of former indexes that no process needs any more.
+    fileprivate static func expiredIndexes(_ connection: PostgresConnection) throws -> [String] {
+        let values = PostgresValues.texts(formerIndexes) + [ServerValue.formatTimeKey, formerMilliseconds]
+        return try connection.query(selectExpired, values).rows.map { $0[0] }
     }
 
     private static func version(_ connection: PostgresConnection) throws -> Int64 {
-        let version = try PostgresMeta(connection).number(key)
+        let version = try PostgresMeta(connection).number(ServerValue.formatKey)
         try connection.synchronize()
         return version ?? 0
     }
@@ -119,4 +129,23 @@ package enum PostgresFormat {
 
     /// Names of the tables.
     static let names = Set(tables.compactMap { $0.firstMatch(of: /CREATE TABLE IF NOT EXISTS (\w+)/).map { String($0.1) } })
+}
+
+extension PostgresServerStore {
+    /// Removes the indexes of the former format once their day is over, each in a transaction of its own.
+    ///
+    /// A removal waits for the transactions that read the table, such as that of a dump, and new ones wait behind it. So it gives up after
+    /// a second, until the next housekeeping.
+    func removeFormerIndexes() async throws {
+        do {
+            for index in try await reading({ try PostgresFormat.expiredIndexes($0) }) {
+                try await writing { connection in
+                    try connection.send("SET LOCAL lock_timeout = '1s'")
+                    try connection.send("DROP INDEX IF EXISTS \(index)")
+                }
+            }
+        } catch let failure as StorageFailure where failure == .slow {
+            return
+        }
+    }
 }

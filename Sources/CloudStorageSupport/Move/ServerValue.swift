@@ -14,6 +14,10 @@ package enum ServerValue {
     package static let moveKey = "move"
     /// The version of PostgreSQL's tables.
     package static let formatKey = "format"
+    /// When they got it.
+    package static let formatTimeKey = "format.time"
+    /// Keys of values that are not moved.
+    package static let local = [moveKey, formatKey, formatTimeKey]
     /// The count of revocations.
     package static let revocations = "revocations"
     /// The greatest number that an entry of the audit log had.
