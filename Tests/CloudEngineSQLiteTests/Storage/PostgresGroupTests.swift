@@ -5,7 +5,6 @@
     import CloudEngine
     import CloudService
     import CloudWire
-    import Foundation
     import Synchronization
     import TemporaryPostgres
     import TestBasics
@@ -16,88 +15,37 @@
     /// Units of one partition that share a transaction.
     @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }, .timeLimit(.minutes(5)))
     struct PostgresGroupTests {
-        private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
+        private typealias Unit = PostgresGroup.Unit
+        private typealias Refused = PostgresGroup.Refused
 
-        private struct Refused: Error {}
-
-        private let folder = TemporaryFolder()
-        private let address: String
+        private let group: PostgresGroup
         private let store: PostgresServerStore
 
         init() async throws {
-            address = try #require(TemporaryPostgres.shared).makeDatabase()
-            store = try PostgresServerStore(address: address, assets: folder.path, connections: 2, passwordRounds: 16)
-            try await store.write(Self.mia) { _ = try $0.raiseCounter(by: 1) }
-        }
-
-        private struct Unit: Sendable {
-            let terms: WorkTerms
-            let run: @Sendable (any PartitionWriter) throws -> Void
-
-            init(_ requester: String = "a", _ run: @escaping @Sendable (any PartitionWriter) throws -> Void) {
-                terms = WorkTerms(requester: requester, milliseconds: nil)
-                self.run = run
-            }
-        }
-
-        private func counter() async throws -> Int64 { try await store.read(Self.mia) { try $0.state().counter } }
-
-        private static func names(in reader: any PartitionReader) throws -> [String] {
-            try reader.zones().filter { !$0.isDefault }.map(\.name).sorted()
-        }
-
-        private static func addZone(_ name: String, _ writer: any PartitionWriter) throws {
-            let change = try writer.raiseCounter(by: 1)
-            try writer.save(StoredZone(key: change, name: name, change: change), at: 1)
-        }
-
-        /// Executes units while another transaction has the partition's row, so that they wait for each other, and share one when it ends.
-        ///
-        /// - Parameter units: The first one begins; the others wait behind it.
-        private func together(_ units: [Unit]) async throws -> [Result<Void, any Error>] {
-            let other = try PostgresConnection(address)
-            try other.send("BEGIN")
-            _ = try other.query("SELECT part FROM partitions FOR UPDATE")
-            let results = try await withThrowingTaskGroup(of: (Int, Result<Void, any Error>).self) { group in
-                for (index, unit) in units.enumerated() {
-                    let store = store
-                    group.addTask {
-                        do {
-                            return (index, .success(try await store.write(Self.mia, unit.terms, unit.run)))
-                        } catch {
-                            return (index, .failure(error))
-                        }
-                    }
-                    // In order.
-                    try await until { store.pool.writesCount(of: Self.mia) == index + 1 }
-                }
-                try other.commit()
-                other.close()
-                return try await group.reduce(into: [Int: Result<Void, any Error>]()) { $0[$1.0] = $1.1 }
-            }
-            return units.indices.compactMap { results[$0] }
+            group = try await PostgresGroup()
+            store = group.store
         }
 
         @Test func unitsThatWaitShareACommit() async throws {
             let before = store.commits
-            let results = try await together(
-                (0..<20).map { number in Unit { try Self.addZone("zone\(number)", $0) } })
+            let results = try await group.together(
+                (0..<20).map { number in Unit { try PostgresGroup.addZone("zone\(number)", $0) } })
             for result in results { try result.get() }
             #expect(store.commits == before + 1)
-            #expect(try await counter() == 21)
-            #expect(try await store.read(Self.mia, Self.names).count == 20)
+            #expect(try await group.counter() == 21)
+            #expect(try await group.names().count == 20)
             try store.close()
         }
 
         /// Each unit reads the changes of the units before it: numbers are not assigned twice.
         @Test func unitsSeeTheUnitsBeforeThem() async throws {
             let seen = Mutex<[[String]]>([])
-            let results = try await together(
+            let results = try await group.together(
                 (0..<3).map { number in
                     Unit { writer in
-                        let names = try Self.names(in: writer)
+                        let names = try PostgresGroup.names(in: writer)
                         seen.withLock { $0.append(names) }
-                        try Self.addZone("zone\(number)", writer)
+                        try PostgresGroup.addZone("zone\(number)", writer)
                     }
                 })
             for result in results { try result.get() }
@@ -107,34 +55,34 @@
 
         @Test(arguments: [0, 1, 2]) func aUnitThatThrowsIsUndoneAlone(_ refused: Int) async throws {
             let before = store.commits
-            let results = try await together(
+            let results = try await group.together(
                 (0..<3).map { number in
                     Unit { writer in
-                        try Self.addZone("zone\(number)", writer)
+                        try PostgresGroup.addZone("zone\(number)", writer)
                         if number == refused { throw Refused() }
                     }
                 })
             for (number, result) in results.enumerated() where number != refused { try result.get() }
             #expect(throws: Refused.self) { try results[refused].get() }
-            #expect(try await store.read(Self.mia, Self.names) == ["zone0", "zone1", "zone2"].filter { $0 != "zone\(refused)" })
-            #expect(try await counter() == 3)
+            #expect(try await group.names() == ["zone0", "zone1", "zone2"].filter { $0 != "zone\(refused)" })
+            #expect(try await group.counter() == 3)
             #expect(store.commits == before + 1)
             try store.close()
         }
 
         /// The database gives a transaction up when a statement fails: the others run again, alone.
         @Test(arguments: [0, 1, 2]) func aStatementThatFailsFailsItsUnitAlone(_ failing: Int) async throws {
-            let results = try await together(
+            let results = try await group.together(
                 (0..<3).map { number in
                     Unit { writer in
-                        try Self.addZone("zone\(number)", writer)
+                        try PostgresGroup.addZone("zone\(number)", writer)
                         if number == failing { try (writer as? PostgresUnit)?.run("SELECT 1 / $1::bigint", [0], changing: .meta) }
                     }
                 })
             for (number, result) in results.enumerated() where number != failing { try result.get() }
             #expect(throws: StorageFailure.self) { try results[failing].get() }
-            #expect(try await store.read(Self.mia, Self.names) == ["zone0", "zone1", "zone2"].filter { $0 != "zone\(failing)" })
-            #expect(try await counter() == 3)
+            #expect(try await group.names() == ["zone0", "zone1", "zone2"].filter { $0 != "zone\(failing)" })
+            #expect(try await group.counter() == 3)
             try store.close()
         }
 
@@ -142,7 +90,7 @@
         @Test func anotherRequestersUnitDoesNotWaitForAllOfOne() async throws {
             let order = Mutex<[String]>([])
             let units = Array(repeating: "a", count: 10) + ["b"]
-            let results = try await together(
+            let results = try await group.together(
                 units.map { requester in Unit(requester) { _ in order.withLock { $0.append(requester) } } })
             for result in results { try result.get() }
             let place = try #require(order.withLock { $0.firstIndex(of: "b") })
@@ -152,45 +100,45 @@
 
         /// A unit of another account is refused if the account is gone, and with it nothing else.
         @Test func aUnitOfARemovedAccountFailsAlone() async throws {
-            let results = try await together([
-                Unit { try Self.addZone("first", $0) },
-                Unit(WorkTerms.accountPrefix + "4711") { try Self.addZone("second", $0) },
-                Unit { try Self.addZone("third", $0) },
+            let results = try await group.together([
+                Unit { try PostgresGroup.addZone("first", $0) },
+                Unit(WorkTerms.accountPrefix + "4711") { try PostgresGroup.addZone("second", $0) },
+                Unit { try PostgresGroup.addZone("third", $0) },
             ])
             try results[0].get()
             #expect(throws: WireError.self) { try results[1].get() }
             try results[2].get()
-            #expect(try await store.read(Self.mia, Self.names) == ["first", "third"])
+            #expect(try await group.names() == ["first", "third"])
             try store.close()
         }
 
         /// The tokens of a unit behind an erasure are of the new epoch, although both share a transaction.
         @Test func anErasureIsSeenByTheUnitBehindIt() async throws {
-            let epoch = try await store.read(Self.mia) { try $0.state().epoch }
+            let epoch = try await store.read(PostgresGroup.mia) { try $0.state().epoch }
             let found = Mutex<[PartitionState]>([])
-            let results = try await together([
-                Unit { try Self.addZone("first", $0) },
+            let results = try await group.together([
+                Unit { try PostgresGroup.addZone("first", $0) },
                 Unit { try ($0 as? PostgresUnit)?.erase() },
                 Unit { writer in
                     let state = try writer.state()
                     found.withLock { $0.append(state) }
-                    try Self.addZone("third", writer)
+                    try PostgresGroup.addZone("third", writer)
                 },
             ])
             for result in results { try result.get() }
             #expect(found.withLock { $0.map(\.epoch) } == [epoch + 1])
-            #expect(try await store.read(Self.mia) { try $0.state().epoch } == epoch + 1)
-            #expect(try await store.read(Self.mia, Self.names) == ["third"])
+            #expect(try await store.read(PostgresGroup.mia) { try $0.state().epoch } == epoch + 1)
+            #expect(try await group.names() == ["third"])
             try store.close()
         }
 
         /// They are executed again on another connection.
         @Test func aLostConnectionLosesAllUnitsOfItsTransaction() async throws {
             let isLost = Atomic(false)
-            let results = try await together(
+            let results = try await group.together(
                 (0..<3).map { number in
                     Unit { writer in
-                        try Self.addZone("zone\(number)", writer)
+                        try PostgresGroup.addZone("zone\(number)", writer)
                         // The session ends itself, once: the next attempt has another one.
                         guard number == 2, !isLost.exchange(true, ordering: .relaxed) else { return }
                         let unit = try #require(writer as? PostgresUnit)
@@ -198,7 +146,7 @@
                     }
                 })
             for result in results { try result.get() }
-            #expect(try await counter() == 4)
+            #expect(try await group.counter() == 4)
             try store.close()
         }
     }
