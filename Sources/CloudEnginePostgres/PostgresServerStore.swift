@@ -155,7 +155,7 @@ package final class PostgresServerStore: Sendable {
     func writing<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         try await PendingAudit.store { event in
             try await attempting { [self] connection, commit in
-                try connection.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+                try connection.begin("ISOLATION LEVEL READ COMMITTED")
                 let value = try body(connection)
                 if let event { try connection.append(event) }
                 try commit()

@@ -72,6 +72,8 @@ final class PostgresConnection: @unchecked Sendable {
     /// Seconds for a response, and for that to a commit. The server has no limit for a commit that waits for a standby.
     var answerSeconds = UnitLimits.session.answerSeconds
     var commitSeconds = UnitLimits.session.answerSeconds
+    /// In force inside the database: of the transaction that ``begin(_:)`` began, otherwise of the session.
+    private var limits = UnitLimits.session
     /// Warnings without a code of their own so far.
     private var warnings = 0
 
@@ -202,6 +204,21 @@ final class PostgresConnection: @unchecked Sendable {
         guard let last = tickets.last else { return [] }
         try finish(PQsendFlushRequest(handle) == 1, until: last, statements.map(\.sql).joined(separator: "; "))
         return tickets.map { Result(rows: $0.rows, count: $0.count, tag: $0.tag) }
+    }
+
+    // MARK: Transactions
+
+    /// Begins a transaction.
+    func begin(_ mode: String) throws {
+        try send("BEGIN \(mode)")
+        limits = .session
+    }
+
+    /// Sets the limits of the next statements of the transaction. No savepoint may be open: its undoing would restore the limits before.
+    func limit(to limits: UnitLimits) throws {
+        if limits != self.limits { try send(UnitLimits.statement, limits.values) }
+        self.limits = limits
+        answerSeconds = limits.answerSeconds
     }
 
     /// Sends the end of a transaction and waits until it is carried out.

@@ -65,7 +65,7 @@ package final class PostgresMoveEnd: MoveEnd {
 
     package func snapshot<Value>(_ body: (any MoveRows) throws -> Value) throws -> Value {
         try Self.translating(reader) {
-            try reader.send("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try reader.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY")
             let value = try body(PostgresMoveRows(reader))
             try reader.commit()
             return value
@@ -100,7 +100,7 @@ package final class PostgresMoveEnd: MoveEnd {
             do {
                 isWriting = true
                 defer { isWriting = false }
-                try writer.send("BEGIN ISOLATION LEVEL READ COMMITTED")
+                try writer.begin("ISOLATION LEVEL READ COMMITTED")
                 _ = try writer.query(lock)
                 try body()
                 return try writer.commit()

@@ -69,7 +69,6 @@ final class PostgresUnit: PartitionWriter {
     let part: Int64
     private let isWriting: Bool
     private let terms: WorkTerms
-    private let limits: UnitLimits
     private var start: Start
     /// Accounts that exist: the partition's lock comes before the removal of an account in the order of locks.
     private var accounts: Set<Int64> = []
@@ -107,13 +106,11 @@ final class PostgresUnit: PartitionWriter {
         self.cancellation = cancellation
         loaded = PartitionState(epoch: firstEpoch)
         start = .transaction
-        limits = UnitLimits(terms)
+        let limits = UnitLimits(terms)
         deadline = limits.unit.map { .now + .milliseconds($0) }
         var candidate = PartitionKey(partition)
-        try connection.send(
-            isWriting ? "BEGIN ISOLATION LEVEL READ COMMITTED" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if limits != .session { try connection.send(UnitLimits.statement, limits.values) }
-        connection.answerSeconds = limits.answerSeconds
+        try connection.begin(isWriting ? "ISOLATION LEVEL READ COMMITTED" : "ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try connection.limit(to: limits)
         while true {
             if isWriting, !exists { try connection.send(PartitionRows.make, candidate.values(partition) + [firstEpoch]) }
             var statements = [(sql: isWriting ? PartitionRows.lock : PartitionRows.read, values: [candidate.part] as PostgresValues)]
@@ -151,13 +148,12 @@ final class PostgresUnit: PartitionWriter {
         self.terms = terms
         cancellation = nil
         start = .unsetSavepoint
-        limits = UnitLimits(terms)
+        let limits = UnitLimits(terms)
         deadline = limits.unit.map { .now + .milliseconds($0) }
         (loaded, isChanged, due) = (previous.loaded, previous.isChanged, previous.due)
         (cache, accounts, zoneKeys) = (previous.cache, previous.accounts, previous.zoneKeys)
         outdated = previous.asked.filter { previous.cache[$0.statement] == nil }
-        if limits != previous.limits { try connection.send(UnitLimits.statement, limits.values) }
-        connection.answerSeconds = limits.answerSeconds
+        try connection.limit(to: limits)
         guard let account = terms.account, !accounts.contains(account) else { return }
         guard try !connection.query(AccountRows.exists, [account, AccountRows.removalKey(account)]).rows.isEmpty else {
             throw Self.accountWasRemoved

@@ -70,6 +70,23 @@
             try store.close()
         }
 
+        /// A unit sends its limits before its savepoint: they stay in force once it is undone.
+        @Test func aUnitBehindOneThatThrewHasItsOwnLimits() async throws {
+            let found = Mutex<[String]>([])
+            let results = try await group.together(
+                [60_000, 40_000, 60_000].map { milliseconds in
+                    Unit(milliseconds: milliseconds) { writer in
+                        let unit = try #require(writer as? PostgresUnit)
+                        let rows = try unit.rows("SELECT current_setting('statement_timeout')", [], from: .meta)
+                        found.withLock { $0 += rows.map { $0[0] } }
+                        if milliseconds == 40_000 { throw Refused() }
+                    }
+                })
+            #expect(throws: Refused.self) { try results[1].get() }
+            #expect(found.withLock { $0 } == ["1min", "40s", "1min"])
+            try store.close()
+        }
+
         /// The database gives a transaction up when a statement fails: the others run again, alone.
         @Test(arguments: [0, 1, 2]) func aStatementThatFailsFailsItsUnitAlone(_ failing: Int) async throws {
             let results = try await group.together(
