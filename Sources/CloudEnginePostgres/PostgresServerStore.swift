@@ -11,8 +11,8 @@ import SystemSupport
 
 /// Everything a server keeps, in a PostgreSQL database, with the files of assets in a folder. Any number of processes use one database.
 ///
-/// Units of work run on the threads of the pool. Units that write to one partition share transactions (``GroupCommit``). A unit that loses to
-/// another one, or whose connection is lost before its commit, is executed again; see ``write(_:_:_:)``.
+/// Units of work run on the threads of the pool. Units that write to one partition share transactions (``PartitionTransaction``). A unit
+/// that loses to another one, or whose connection is lost before its commit, is executed again; see ``write(_:_:_:)``.
 package final class PostgresServerStore: Sendable {
     /// Version of the tables' format.
     package static let databaseFormat = Int(PostgresFormat.current)
@@ -23,6 +23,8 @@ package final class PostgresServerStore: Sendable {
     private static let backoff = Backoff(firstSeconds: 0.004, longestSeconds: 1)
     /// Connections of a process.
     package static let connectionsDefault = 16
+    /// Seconds since the lock of a partition in which units join its transaction.
+    package static let joinSecondsDefault = 0.02
 
     package enum Use: Hashable, Sendable {
         case server
@@ -37,20 +39,15 @@ package final class PostgresServerStore: Sendable {
     let pool: PostgresPool
     package let assetFolder: AssetFolder
     package let assetObjects: (any AssetObjects)?
-    let prefetch = PostgresPrefetch()
-    /// Partitions with committed rows.
-    let known = Mutex<Set<Partition>>([])
+    let units: PostgresUnits
     let userNames = Mutex<[String: String]>([:])
     let restrictions = Mutex<RestrictionMemory?>(nil)
     let seenRequests = Mutex(SeenRequests())
     package let uploads = UploadTurns()
     let passwordParameters: PasswordHash.Parameters
     let sealingKeys: SealingKeys
-    /// The epoch of partitions that are made from now on: a restore from a backup raises it.
-    let firstEpoch: Atomic<Int64>
     /// Revocations when the keys and the epoch were last read.
     let valuesSeen = Mutex<Int64?>(nil)
-    private let committed = Atomic(0)
 
     /// Opens the database and makes its tables if it is empty.
     ///
@@ -60,11 +57,12 @@ package final class PostgresServerStore: Sendable {
     ///   - objects: Where complete files of assets go; nil for the folder.
     ///   - onSlowStatement: Called on a thread of the storage.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
+    ///   - joinSeconds: Seconds in which units join a transaction. Tests take others.
     /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`; `noData` for an empty database whose tables aren't
     ///   made.
     package init(
         address: String, assets: String, objects: (any AssetObjects)? = nil, use: Use = .server, connections: Int = connectionsDefault,
-        passwordRounds: Int? = nil, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
+        passwordRounds: Int? = nil, joinSeconds: Double = joinSecondsDefault, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
     ) throws {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
@@ -76,12 +74,13 @@ package final class PostgresServerStore: Sendable {
             try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
             try PostgresMoveEnd.state(first)?.checkUse()
             sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first))
-            firstEpoch = Atomic(try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
+            units = PostgresUnits(firstEpoch: try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
             try first.synchronize()
         } catch let error as PostgresError {
             throw error.storageFailure
         }
-        pool = try PostgresPool(primary, size: connections, onSlowStatement: onSlowStatement)
+        pool = try PostgresPool(
+            primary, units, joinTime: .seconds(joinSeconds), size: connections, onSlowStatement: onSlowStatement)
         if use == .server { primary.watch() }
     }
 
@@ -96,7 +95,7 @@ package final class PostgresServerStore: Sendable {
         primary.close()
     }
 
-    package var commits: Int { committed.load(ordering: .relaxed) }
+    package var commits: Int { units.commits }
 
     // MARK: Attempts
 
@@ -159,13 +158,11 @@ package final class PostgresServerStore: Sendable {
                 let value = try body(connection)
                 if let event { try connection.append(event) }
                 try commit()
-                countCommit()
+                units.countCommit()
                 return value
             }
         }
     }
-
-    func countCommit() { committed.add(1, ordering: .relaxed) }
 }
 
 extension PostgresServerStore: ServerStorage {}
@@ -177,15 +174,13 @@ extension PostgresServerStore: EngineStorage {
         try Task.checkCancellation()
         let cancellation = PostgresCancellation()
         return try await withTaskCancellationHandler {
-            try await attempting(terms.requester) { [self] connection, _ in
+            try await attempting(terms.requester) { [units] connection, _ in
                 do {
                     return try cancellation.run(on: connection) {
-                        let unit = try PostgresUnit(
-                            partition, isWriting: false, exists: false, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
-                            prefetched: prefetch[partition], cancellation: cancellation)
+                        let unit = try units.open(reading: partition, terms, on: connection, cancellation)
                         let value = try body(unit)
                         try connection.endReading(isExplicit: true)
-                        prefetch[partition] = unit.questions
+                        units.didRead(unit)
                         return value
                     }
                 } catch is PostgresTimeIsUp {
@@ -209,43 +204,8 @@ extension PostgresServerStore: EngineStorage {
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await PendingAudit.store { event in
-            try await retrying {
-                try await self.pool.write(partition, terms, audited: event, body) { first, connection, next in
-                    self.write(first, on: connection, joinedBy: next)
-                }
-            }
+            try await retrying { try await self.pool.write(partition, terms, audited: event, body) }
         }
-    }
-
-    /// Carries out units that write to one partition, on a thread of the pool.
-    private func write(_ first: PostgresWrite, on connection: PostgresConnection, joinedBy next: () -> PostgresWrite?) {
-        let partition = first.partition
-        connection.commitSeconds = UnitLimits.commitSeconds
-        let group = GroupCommit(connection: connection) { [self] terms in
-            do {
-                return try unit(of: partition, terms, connection, exists: known.withLock { $0.contains(partition) })
-            } catch is PartitionVanished {
-                connection.recover()
-                return try unit(of: partition, terms, connection, exists: false)
-            }
-        } didCommit: { [self] last in
-            countCommit()
-            prefetch[partition] = last.questions
-            known.withLock { known in
-                // A cache, so it may be emptied at any time.
-                if known.count >= 100_000 { known.removeAll() }
-                known.insert(partition)
-            }
-        }
-        group.run(first, joinedBy: next)
-    }
-
-    private func unit(
-        of partition: Partition, _ terms: WorkTerms, _ connection: PostgresConnection, exists: Bool
-    ) throws -> PostgresUnit {
-        try PostgresUnit(
-            partition, isWriting: true, exists: exists, terms, connection, firstEpoch: firstEpoch.load(ordering: .relaxed),
-            prefetched: prefetch[partition])
     }
 
     package func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition] {

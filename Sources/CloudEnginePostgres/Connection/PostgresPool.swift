@@ -18,7 +18,7 @@ import Synchronization
 /// The worker that became idle last is woken first: its thread and its connection have the most in their caches.
 ///
 /// Units that write to one partition wait for each other here and not on its row's lock, where each would hold a connection. The worker
-/// that writes to the partition takes those that wait into its transaction (``PostgresWrite``).
+/// that writes to the partition takes those that wait into its transaction (``PartitionTransaction``).
 final class PostgresPool: @unchecked Sendable {
     /// Jobs that may wait; more are refused as busy.
     static let waitingMax = 4096
@@ -44,6 +44,8 @@ final class PostgresPool: @unchecked Sendable {
     }
 
     private let primary: PostgresPrimary
+    private let units: PostgresUnits
+    private let joinTime: Duration
     private let size: Int
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
@@ -60,9 +62,16 @@ final class PostgresPool: @unchecked Sendable {
 
     /// Connects once, so that a wrong address fails here.
     ///
-    /// - Parameter size: Connections at most.
-    init(_ primary: PostgresPrimary, size: Int, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil) throws {
+    /// - Parameters:
+    ///   - joinTime: Time in which units join a transaction.
+    ///   - size: Connections at most.
+    init(
+        _ primary: PostgresPrimary, _ units: PostgresUnits, joinTime: Duration, size: Int,
+        onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
+    ) throws {
         self.primary = primary
+        self.units = units
+        self.joinTime = joinTime
         self.onSlowStatement = onSlowStatement
         self.size = max(1, size)
         let first = try primary.connect(onSlowStatement: onSlowStatement)
@@ -85,13 +94,11 @@ final class PostgresPool: @unchecked Sendable {
 
     /// Runs a unit that writes to a partition, after the commit of the unit before it or in its transaction.
     ///
-    /// - Parameters:
-    ///   - event: Stored by the same transaction.
-    ///   - carryOut: Executes a transaction that begins with the unit.
+    /// - Parameter event: Stored by the same transaction.
     /// - Throws: What `body` throws; ``PostgresRetry``; `StorageFailure`; `PostgresUnreachable`.
     func write<Value: Sendable>(
         _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?,
-        _ body: @escaping @Sendable (any PartitionWriter) throws -> Value, carryOut: @escaping PostgresWrite.CarryOut
+        _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             add(
@@ -102,7 +109,7 @@ final class PostgresPool: @unchecked Sendable {
                             let value = try body(unit)
                             return { continuation.resume(returning: value) }
                         },
-                        fail: { continuation.resume(throwing: $0) }, carryOut: carryOut)))
+                        fail: { continuation.resume(throwing: $0) })))
         }
     }
 
@@ -192,7 +199,7 @@ final class PostgresPool: @unchecked Sendable {
             if let unit = joined { condition.withLock { queue.charge(unit.requester, nanoseconds: now - unit.start) } }
             joined = nil
         }
-        first.carryOut(first, connection) {
+        PartitionTransaction(connection: connection, units: units, joinTime: joinTime).run(first) {
             unitEnded()
             let write = condition.withLock { takeBehind(first.partition) }
             joined = write.map { ($0.terms.requester, Self.threadTime) }

@@ -68,6 +68,6 @@ extension PostgresServerStore {
             return (try SealingKeys.read(meta), try meta.number(PartitionRows.firstEpochKey))
         }
         if let ring { sealingKeys.set(ring) }
-        firstEpoch.store(epoch ?? PartitionState().epoch, ordering: .relaxed)
+        units.firstEpoch.store(epoch ?? PartitionState().epoch, ordering: .relaxed)
     }
 }

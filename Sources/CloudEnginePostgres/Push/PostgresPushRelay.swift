@@ -182,7 +182,7 @@ package final class PostgresPushRelay: FollowingPushBus {
         for (partition, change) in silent {
             let unit = try PostgresUnit(
                 partition, isWriting: false, exists: false, .maintenance, connection,
-                firstEpoch: store.firstEpoch.load(ordering: .relaxed))
+                firstEpoch: store.units.firstEpoch.load(ordering: .relaxed))
             let notifications = try unit.notifications(after: change)
             try connection.endReading(isExplicit: true)
             hub.publish(notifications, to: PushCounters.audience(of: partition), exceptDevice: "")

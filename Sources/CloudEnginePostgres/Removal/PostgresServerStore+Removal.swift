@@ -105,7 +105,7 @@ extension PostgresServerStore: RemovalStorage {
             try connection.countRevocation()
         }
         userNames.withLock { names in names = names.filter { !$0.key.hasPrefix("\(removal.account) ") } }
-        known.withLock { $0.subtract(removal.partitions.values) }
+        units.forget(Array(removal.partitions.values))
     }
 
     private func removeFolder(ofPartition part: Int64) { try? FileManager.default.removeItem(atPath: assetFolder.files(part: part)) }

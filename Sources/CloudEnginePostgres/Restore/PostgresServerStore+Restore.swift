@@ -32,7 +32,7 @@ extension PostgresServerStore: DumpedStorage {
             try connection.countRevocation()
             return (count, first)
         }
-        firstEpoch.store(first, ordering: .relaxed)
+        units.firstEpoch.store(first, ordering: .relaxed)
         return count
     }
 }

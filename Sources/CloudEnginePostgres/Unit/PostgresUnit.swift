@@ -52,7 +52,7 @@ final class PostgresPrefetch: Sendable {
 /// all writes, the partition's row, COMMIT                                          1
 /// ```
 ///
-/// Units that write may share a transaction (``GroupCommit``): the first statement of the next unit also reads what the unit before it
+/// Units that write may share a transaction (``PartitionTransaction``): the first statement of the next unit also reads what the unit before it
 /// changed. Only the worker's thread uses it.
 final class PostgresUnit: PartitionWriter {
     /// Where a unit's changes begin in its transaction.

@@ -43,9 +43,11 @@
         let address: String
         let store: PostgresServerStore
 
-        init() async throws {
+        /// - Parameter joinSeconds: By default all units that wait join, also on a machine with other work.
+        init(joinSeconds: Double = 60) async throws {
             address = try #require(TemporaryPostgres.shared).makeDatabase()
-            store = try PostgresServerStore(address: address, assets: folder.path, connections: 2, passwordRounds: 16)
+            store = try PostgresServerStore(
+                address: address, assets: folder.path, connections: 2, passwordRounds: 16, joinSeconds: joinSeconds)
             for partition in [Self.mia, Self.bo] { try await store.write(partition) { _ = try $0.raiseCounter(by: 1) } }
         }
 

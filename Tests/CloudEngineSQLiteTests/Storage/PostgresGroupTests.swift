@@ -37,6 +37,16 @@
             try store.close()
         }
 
+        @Test func noUnitJoinsOnceTheTimeIsOver() async throws {
+            let group = try await PostgresGroup(joinSeconds: 0)
+            let before = group.store.commits
+            let results = try await group.together((0..<3).map { number in Unit { try PostgresGroup.addZone("zone\(number)", $0) } })
+            for result in results { try result.get() }
+            #expect(group.store.commits == before + 3)
+            try group.store.close()
+            try store.close()
+        }
+
         /// Each unit reads the changes of the units before it: numbers are not assigned twice.
         @Test func unitsSeeTheUnitsBeforeThem() async throws {
             let seen = Mutex<[[String]]>([])

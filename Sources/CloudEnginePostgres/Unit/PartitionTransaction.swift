@@ -6,9 +6,6 @@ import CloudService
 
 /// A unit that writes to a partition and waits for its turn.
 struct PostgresWrite: Sendable {
-    typealias CarryOut =
-        @Sendable (_ first: PostgresWrite, _ connection: PostgresConnection, _ next: () -> PostgresWrite?) -> Void
-
     let partition: Partition
     let terms: WorkTerms
     /// Stored with the unit.
@@ -16,8 +13,6 @@ struct PostgresWrite: Sendable {
     /// Runs the unit, several times if its transaction fails. Returns a function to be called after the commit.
     let run: @Sendable (PostgresUnit) throws -> @Sendable () -> Void
     let fail: @Sendable (any Error) -> Void
-    /// Executes a transaction that begins with the unit, and takes units that join it from `next`.
-    let carryOut: CarryOut
 }
 
 /// One transaction for units of one partition, so that they wait for one flush of the log, and of a standby, together.
@@ -30,12 +25,9 @@ struct PostgresWrite: Sendable {
 ///
 /// A unit that throws is undone alone. If a statement fails, the database gives the transaction up; then each unit runs again, alone,
 /// because statements are sent ahead and the failed one may be of another unit.
-struct GroupCommit {
+struct PartitionTransaction {
     /// Units in one transaction at most.
     static let unitsMax = 64
-    /// Time since the partition was locked after which no more units join, so that the first one does not wait long for the last.
-    private static let joinTime = Duration.milliseconds(20)
-
     private struct Ended {
         let write: PostgresWrite
         let isIdempotent: Bool
@@ -43,15 +35,15 @@ struct GroupCommit {
     }
 
     let connection: PostgresConnection
-    /// Opens the transaction of the first unit.
-    let open: (WorkTerms) throws -> PostgresUnit
-    /// Called after a commit, with its last unit.
-    let didCommit: (PostgresUnit) -> Void
+    let units: PostgresUnits
+    /// Time since the partition was locked after which no more units join, so that the first one does not wait long for the last.
+    let joinTime: Duration
 
     /// Carries out a unit and those that join it, and calls their functions.
     ///
     /// - Parameter next: Takes the next unit that waits for the partition.
     func run(_ first: PostgresWrite, joinedBy next: () -> PostgresWrite?) {
+        connection.commitSeconds = UnitLimits.commitSeconds
         var ended: [Ended] = []
         var last: PostgresUnit?
         var write: PostgresWrite? = first
@@ -61,8 +53,8 @@ struct GroupCommit {
             while let current = write {
                 write = nil
                 do {
-                    let unit = try last.map { try PostgresUnit(after: $0, current.terms) } ?? open(current.terms)
-                    if last == nil { end = .now + Self.joinTime }
+                    let unit = try last.map { try PostgresUnit(after: $0, current.terms) } ?? units.open(current, on: connection)
+                    if last == nil { end = .now + joinTime }
                     ended.append(try execute(current, unit))
                     last = unit
                 } catch let error where !(error is PostgresError) {
@@ -77,7 +69,7 @@ struct GroupCommit {
             }
             guard let last else { return }
             try last.commit { isCommitSent = true }
-            didCommit(last)
+            units.didCommit(last)
         } catch {
             connection.recover()
             return failed(error, ended, isCommitSent: isCommitSent)
