@@ -56,11 +56,11 @@ struct PostgresError: Error, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isCommitSent: Whether the server may have committed.
-    ///   - isIdempotent: Whether the transaction may be executed again then.
-    func failure(isCommitSent: Bool, isIdempotent: Bool = false) -> any Error {
+    ///   - isRepeatable: Whether the transaction may be executed again then.
+    func failure(isCommitSent: Bool, isRepeatable: Bool = false) -> any Error {
         switch failureClass {
         case .conflict: PostgresRetry(failure: storageFailure)
-        case .connection where isCommitSent && !isIdempotent: StorageFailure.unknownOutcome
+        case .connection where isCommitSent && !isRepeatable: StorageFailure.unknownOutcome
         case .connection: PostgresRetry(failure: StorageFailure(.busy, "the database server can't be reached"))
         default: storageFailure
         }

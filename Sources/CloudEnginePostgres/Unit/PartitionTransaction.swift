@@ -23,15 +23,34 @@ struct PostgresWrite: Sendable {
 /// unit C ─┘
 /// ```
 ///
-/// A unit that throws is undone alone. If a statement fails, the database gives the transaction up; then each unit runs again, alone,
-/// because statements are sent ahead and the failed one may be of another unit.
+/// A unit that throws is undone alone. Its error is sent after the commit, too: it may follow from changes of a unit before it.
+///
+/// If a statement fails, the database gives the transaction up; then each unit runs again, alone, because statements are sent ahead and
+/// the failed one may be of another unit.
 struct PartitionTransaction {
     /// Units in one transaction at most.
     static let unitsMax = 64
-    private struct Ended {
+
+    private struct Member {
         let write: PostgresWrite
-        let isIdempotent: Bool
-        let succeed: @Sendable () -> Void
+        var state = State.running
+
+        /// Whether the unit may be executed again although its transaction may have been committed.
+        var isRepeatable: Bool {
+            switch state {
+            case .running: false
+            case .succeeded(let isIdempotent, _): isIdempotent
+            case .refused: true
+            }
+        }
+    }
+
+    private enum State {
+        case running
+        /// - Parameter isIdempotent: Whether the unit stored the answer to its idempotency key.
+        case succeeded(isIdempotent: Bool, respond: @Sendable () -> Void)
+        /// It was undone.
+        case refused(any Error)
     }
 
     let connection: PostgresConnection
@@ -44,59 +63,59 @@ struct PartitionTransaction {
     /// - Parameter next: Takes the next unit that waits for the partition.
     func run(_ first: PostgresWrite, joinedBy next: () -> PostgresWrite?) {
         connection.commitSeconds = UnitLimits.commitSeconds
-        var ended: [Ended] = []
-        var last: PostgresUnit?
-        var write: PostgresWrite? = first
+        var members = [Member(write: first)]
         var isCommitSent = false
-        var end = ContinuousClock.now
         do {
-            while let current = write {
-                write = nil
+            var last = try units.open(first, on: connection)
+            let end = ContinuousClock.now + joinTime
+            members[0].state = try execute(first, last)
+            while members.count < Self.unitsMax, .now < end, let write = next() {
+                members.append(Member(write: write))
                 do {
-                    let unit = try last.map { try PostgresUnit(after: $0, current.terms) } ?? units.open(current, on: connection)
-                    if last == nil { end = .now + joinTime }
-                    ended.append(try execute(current, unit))
+                    let unit = try PostgresUnit(after: last, write.terms)
+                    members[members.count - 1].state = try execute(write, unit)
                     last = unit
                 } catch let error where !(error is PostgresError) {
-                    if last == nil { connection.recover() }
-                    current.fail(error is PostgresTimeIsUp ? PostgresTimeIsUp.wireError : error)
-                    if last == nil { return }
-                } catch {
-                    ended.append(Ended(write: current, isIdempotent: false) {})
-                    throw error
+                    members[members.count - 1].state = .refused(error)
                 }
-                if ended.count < Self.unitsMax, .now < end { write = next() }
             }
-            guard let last else { return }
             try last.commit { isCommitSent = true }
             units.didCommit(last)
         } catch {
             connection.recover()
-            return failed(error, ended, isCommitSent: isCommitSent)
+            return failed(error, members, isCommitSent: isCommitSent)
         }
-        for unit in ended { unit.succeed() }
+        for member in members {
+            switch member.state {
+            case .running: preconditionFailure("a transaction was committed before the end of its last unit")
+            case .succeeded(_, let respond): respond()
+            case .refused(let error): member.write.fail(error)
+            }
+        }
     }
 
-    private func execute(_ write: PostgresWrite, _ unit: PostgresUnit) throws -> Ended {
+    /// - Throws: `PostgresError` if the transaction failed, otherwise the error of the unit, which was undone.
+    private func execute(_ write: PostgresWrite, _ unit: PostgresUnit) throws -> State {
         do {
-            let succeed = try write.run(unit)
+            let respond = try write.run(unit)
             if let event = write.event { try unit.append(event) }
             try unit.end()
-            return Ended(write: write, isIdempotent: unit.isIdempotent, succeed: succeed)
+            return .succeeded(isIdempotent: unit.isIdempotent, respond: respond)
         } catch let error where !(error is PostgresError) {
             try unit.undo()
+            if error is PostgresTimeIsUp { throw PostgresTimeIsUp.wireError }
             throw error
         }
     }
 
-    /// Handles the failure of a transaction.
-    private func failed(_ error: any Error, _ units: [Ended], isCommitSent: Bool) {
-        guard let error = error as? PostgresError else { return units.forEach { $0.write.fail(error) } }
-        for unit in units {
-            if error.isOfOneStatement, units.count > 1 {
-                run(unit.write) { nil }
+    /// Handles the failure of a transaction, or the error of its first unit.
+    private func failed(_ error: any Error, _ members: [Member], isCommitSent: Bool) {
+        guard let error = error as? PostgresError else { return members.forEach { $0.write.fail(error) } }
+        for member in members {
+            if members.count > 1, error.isOfOneStatement {
+                run(member.write) { nil }
             } else {
-                unit.write.fail(error.failure(isCommitSent: isCommitSent, isIdempotent: unit.isIdempotent))
+                member.write.fail(error.failure(isCommitSent: isCommitSent, isRepeatable: member.isRepeatable))
             }
         }
     }

@@ -47,6 +47,24 @@
             try store.close()
         }
 
+        /// Units that throw count, too: the first one does not wait for any number of them.
+        @Test func aTransactionHasALimitOfUnits() async throws {
+            let before = store.commits
+            let last = PartitionTransaction.unitsMax
+            let results = try await group.together(
+                (0...last).map { number in
+                    Unit { writer in
+                        guard number == 0 || number == last else { throw Refused() }
+                        try PostgresGroup.addZone("zone\(number)", writer)
+                    }
+                })
+            try results[0].get()
+            try results[last].get()
+            for result in results[1..<last] { #expect(throws: Refused.self) { try result.get() } }
+            #expect(store.commits == before + 2)
+            try store.close()
+        }
+
         /// Each unit reads the changes of the units before it: numbers are not assigned twice.
         @Test func unitsSeeTheUnitsBeforeThem() async throws {
             let seen = Mutex<[[String]]>([])

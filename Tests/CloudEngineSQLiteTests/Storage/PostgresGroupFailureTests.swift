@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+#if TARN_POSTGRES
+    import CloudEngine
+    import CloudService
+    import CloudWire
+    import Synchronization
+    import TemporaryPostgres
+    import TestBasics
+    import Testing
+
+    @testable import CloudEnginePostgres
+
+    /// Transactions that units share and that fail.
+    @Suite(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil }, .timeLimit(.minutes(5)))
+    struct PostgresGroupFailureTests {
+        private typealias Unit = PostgresGroup.Unit
+        private typealias Refused = PostgresGroup.Refused
+
+        private struct GivenUp: Error {}
+
+        private let group: PostgresGroup
+        private let store: PostgresServerStore
+
+        init() async throws {
+            group = try await PostgresGroup()
+            store = group.store
+        }
+
+        /// A statement that the database rejects.
+        private static func fail(_ writer: any PartitionWriter) throws {
+            try (writer as? PostgresUnit)?.run("SELECT 1 / $1::bigint", [0], changing: .zones)
+        }
+
+        /// Refuses if a zone exists.
+        private static func requireAbsence(of name: String, _ writer: any PartitionWriter) throws {
+            if try PostgresGroup.names(in: writer).contains(name) { throw Refused() }
+        }
+
+        /// The zone of the first unit is lost with the transaction, and the unit gives up when it runs again: the refusal of the second one
+        /// would follow from a zone that never existed.
+        @Test func aRefusalByAChangeThatWasLostIsNotSent() async throws {
+            let (executions, others) = (Counter(), Counter())
+            let results = try await group.together([
+                Unit { writer in
+                    guard executions.next() == 1 else { throw GivenUp() }
+                    try PostgresGroup.addZone("lost", writer)
+                },
+                Unit { writer in
+                    try Self.requireAbsence(of: "lost", writer)
+                    try PostgresGroup.addZone("second", writer)
+                },
+                Unit { writer in
+                    if others.next() == 1 { try Self.fail(writer) }
+                    try PostgresGroup.addZone("third", writer)
+                },
+            ])
+            #expect(throws: GivenUp.self) { try results[0].get() }
+            try results[1].get()
+            try results[2].get()
+            #expect(try await group.names() == ["second", "third"])
+            try store.close()
+        }
+
+        /// The session ends during the first commit of a zone, so that the process does not know the outcome.
+        private func loseFirstCommit() throws {
+            try #require(TemporaryPostgres.shared).sql(
+                """
+                CREATE SEQUENCE commits;
+                CREATE FUNCTION lose_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF nextval('commits') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+                    RETURN NULL;
+                END $$;
+                CREATE CONSTRAINT TRIGGER lose_commit AFTER INSERT ON zones DEFERRABLE INITIALLY DEFERRED
+                    FOR EACH ROW EXECUTE FUNCTION lose_commit();
+                """, on: group.address)
+        }
+
+        /// Units with an idempotency key, and units that were refused, run again. The others may have been committed.
+        @Test func aLostCommitIsRepeatedWhereThatIsKnownToBeSafe() async throws {
+            try loseFirstCommit()
+            let refusals = Counter()
+            let executions = Mutex<[String]>([])
+            func save(_ name: String, key: String?) -> Unit {
+                Unit { writer in
+                    executions.withLock { $0.append(name) }
+                    if let key, try writer.answer(toKey: key) != nil { return }
+                    try PostgresGroup.addZone(name, writer)
+                    if let key { try writer.remember(StoredAnswer(fingerprint: 1, body: [1]), forKey: key, at: 1) }
+                }
+            }
+            let results = try await group.together([
+                save("first", key: "1"), save("unknown", key: nil), save("third", key: "3"),
+                Unit { _ in
+                    _ = refusals.next()
+                    throw Refused()
+                },
+            ])
+            try results[0].get()
+            #expect(throws: StorageFailure.unknownOutcome) { try results[1].get() }
+            try results[2].get()
+            #expect(throws: Refused.self) { try results[3].get() }
+            #expect(executions.withLock { $0.sorted() } == ["first", "first", "third", "third", "unknown"])
+            #expect(refusals.next() == 3, "the refusal of the lost transaction was not sent")
+            #expect(try await group.names() == ["first", "third"])
+            #expect(try await group.counter() == 3)
+            try store.close()
+        }
+    }
+#endif
