@@ -202,6 +202,38 @@ import Testing
         #expect(try await bench.lookup("p0", "p1", "p2", "p3").map(\.word) == ["saved", "saved", "saved", "saved"])
     }
 
+    private struct Refused: Error {}
+
+    /// The refusal may follow from changes of the first unit, which are lost with the commit.
+    @Test func aRefusalInATransactionThatFailsIsNotSent() async throws {
+        let bench = try await Bench.withGarden()
+        let writer = bench.sqliteStore.writer
+        let terms = WorkTerms(requester: "ann", milliseconds: nil)
+        let (started, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let wait: @Sendable (Database, WriterMemory, UnitClock) throws -> Void = { _, _, _ in
+            started.signal()
+            released.wait()
+        }
+        let refuse: @Sendable (Database, WriterMemory, UnitClock) throws -> Void = { _, _, _ in throw Refused() }
+        // SQLite gives a transaction up for some failures, such as a full disk.
+        let giveUp: @Sendable (Database, WriterMemory, UnitClock) throws -> Void = { db, _, _ in try db.execute(sql: "ROLLBACK") }
+        let first = Task { try await writer.submit(terms, wait) }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                started.wait()
+                continuation.resume()
+            }
+        }
+        let refused = Task { try await writer.submit(terms, refuse) }
+        try await until { writer.waitingCount == 1 }
+        let last = Task { try await writer.submit(terms, giveUp) }
+        try await until { writer.waitingCount == 2 }
+        released.signal()
+        await #expect(throws: StorageFailure.self) { try await first.value }
+        await #expect(throws: StorageFailure.self) { try await refused.value }
+        await #expect(throws: DatabaseError.self) { try await last.value }
+    }
+
     @Test func aReadEndsWhenItsTaskIsCancelled() async throws {
         let bench = try await Bench.withGarden()
         let partition = bench.call().partition

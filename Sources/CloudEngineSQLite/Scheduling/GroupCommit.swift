@@ -31,8 +31,8 @@ final class GroupCommit: Sendable {
 
     /// Runs a unit and returns a function to be called once its commit succeeded or failed.
     private struct Unit: Sendable {
-        /// Takes the processor time at which it begins, in nanoseconds.
-        let run: @Sendable (Database, Int64) -> @Sendable ((any Error)?) -> Void
+        /// Takes the processor time at which it begins, in nanoseconds, and whether it is the first of its transaction.
+        let run: @Sendable (Database, Int64, _ isFirst: Bool) -> @Sendable ((any Error)?) -> Void
         let abandon: @Sendable (any Error) -> Void
     }
 
@@ -72,14 +72,10 @@ final class GroupCommit: Sendable {
         return try await withCheckedThrowingContinuation { continuation in
             enqueue(
                 Unit(
-                    run: { db, started in
+                    run: { db, started, isFirst in
                         let outcome = Self.run(body, UnitClock(terms, UnitClock.Cancellation(), started: started), db, memory)
                         return { failure in
-                            if let failure, case .success = outcome {
-                                continuation.resume(throwing: failure)
-                            } else {
-                                continuation.resume(with: outcome)
-                            }
+                            continuation.resume(with: failure.map { Self.lost(outcome, $0, isFirst: isFirst) } ?? outcome)
                         }
                     },
                     abandon: { continuation.resume(throwing: $0) }), for: terms.requester)
@@ -101,6 +97,16 @@ final class GroupCommit: Sendable {
             try? db.run("RELEASE unit")
             return .failure(error is UnitClock.TimeIsUp ? UnitClock.TimeIsUp.wireError : error)
         }
+    }
+
+    /// Returns the result of a unit after its commit failed.
+    ///
+    /// The unit's own error stands if it is SQLite's, which may be the reason, or if no unit was before it. Otherwise it may follow from
+    /// changes that were lost.
+    private static func lost<Value>(
+        _ outcome: Result<Value, any Error>, _ failure: any Error, isFirst: Bool
+    ) -> Result<Value, any Error> {
+        if case .failure(let error) = outcome, isFirst || error is DatabaseError { outcome } else { .failure(failure) }
     }
 
     private func enqueue(_ unit: Unit, for requester: String) {
@@ -142,7 +148,7 @@ final class GroupCommit: Sendable {
                         var before = started
                         var unit: (requester: String, job: Unit)? = first
                         while let (requester, job) = unit {
-                            finishers.append(job.run(db, before))
+                            finishers.append(job.run(db, before, finishers.isEmpty))
                             let after = UnitClock.threadTime, used = after - before
                             before = after
                             state.withLock { $0.queue.end(requester, nanoseconds: used) }
