@@ -102,16 +102,18 @@ package final class PostgresServerStore: Sendable {
     /// Makes attempts until one does not ask for another.
     ///
     /// - Parameter attempt: Throws ``PostgresRetry`` or `PostgresUnreachable` for another attempt.
-    private func retrying<Value: Sendable>(_ attempt: @Sendable () async throws -> Value) async throws -> Value {
+    private func retrying<Value: Sendable>(_ attempt: @Sendable (_ isRepeated: Bool) async throws -> Value) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
+        var isRepeated = false
         let end = ContinuousClock.now + .seconds(Self.attemptSeconds)
         for number in 0..<Self.attemptsMax {
             if number > 0, .now >= end { break }
             if number > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: number, jitter: Double.random(in: 0...1))) }
             do {
-                return try await attempt()
+                return try await attempt(isRepeated)
             } catch let retry as PostgresRetry {
                 failure = retry.failure
+                isRepeated = true
             } catch let unreachable as PostgresUnreachable {
                 failure = unreachable.storageFailure
             }
@@ -126,7 +128,7 @@ package final class PostgresServerStore: Sendable {
         _ requester: String = "",
         _ body: @escaping @Sendable (PostgresConnection, _ commit: () throws -> Void) throws -> Value
     ) async throws -> Value {
-        try await retrying {
+        try await retrying { _ in
             try await self.pool.run(requester) { connection in
                 connection.answerSeconds = UnitLimits.session.answerSeconds
                 connection.commitSeconds = UnitLimits.commitSeconds
@@ -204,7 +206,7 @@ extension PostgresServerStore: EngineStorage {
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await PendingAudit.store { event in
-            try await retrying { try await self.pool.write(partition, terms, audited: event, body) }
+            try await retrying { try await self.pool.write(partition, terms, audited: event, isRepeated: $0, body) }
         }
     }
 

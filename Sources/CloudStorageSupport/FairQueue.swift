@@ -78,20 +78,31 @@
         waiting += 1
     }
 
-    /// Takes the next job out.
-    ///
-    /// - Parameter runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
-    /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
-    @inlinable package mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
+    /// - Returns: The requester of the next job, and the start of its lane.
+    @inlinable func nextLane(runningMax: Int) -> (requester: String, start: Int64)? {
         var best: (requester: String, start: Int64, arrival: Int)?
         for (requester, lane) in lanes where lane.waitingCount > 0 && (lane.runningCount < runningMax || requester.isEmpty) {
             let candidate = (requester, lane.start, lane.jobs[lane.head].arrival)
             if best.map({ (candidate.1, candidate.2) < ($0.start, $0.arrival) }) ?? true { best = candidate }
         }
-        guard let best, let job = lanes[best.requester]?.takeFirst() else { return nil }
+        return best.map { ($0.requester, $0.start) }
+    }
+
+    /// The next job, which stays.
+    @inlinable package var first: Job? {
+        guard let next = nextLane(runningMax: .max), let lane = lanes[next.requester] else { return nil }
+        return lane.jobs[lane.head].job
+    }
+
+    /// Takes the next job out.
+    ///
+    /// - Parameter runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
+    /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
+    @inlinable package mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
+        guard let next = nextLane(runningMax: runningMax), let job = lanes[next.requester]?.takeFirst() else { return nil }
         waiting -= 1
-        servedTime = max(servedTime, best.start)
-        return (best.requester, job)
+        servedTime = max(servedTime, next.start)
+        return (next.requester, job)
     }
 
     /// Charges a requester for a job that ended.

@@ -24,6 +24,7 @@ import Testing
         queue.end("ann", nanoseconds: 1000 * Self.millisecond)
         queue.add("bob1", for: "bob")
         queue.add("bob2", for: "bob")
+        #expect(queue.first == "bob1")
         #expect(queue.next()?.job == "bob1", "bob has used nothing")
         queue.end("bob", nanoseconds: 400 * Self.millisecond)
         #expect(queue.next()?.job == "bob2", "400 ms are less than 1000")

@@ -49,9 +49,6 @@ struct PostgresError: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether other statements would succeed.
-    var isOfOneStatement: Bool { ![.conflict, .connection].contains(failureClass) }
-
     /// The error of a transaction that this one ended.
     ///
     /// - Parameters:

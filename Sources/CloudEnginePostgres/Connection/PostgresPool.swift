@@ -94,17 +94,19 @@ final class PostgresPool: @unchecked Sendable {
 
     /// Runs a unit that writes to a partition, after the commit of the unit before it or in its transaction.
     ///
-    /// - Parameter event: Stored by the same transaction.
+    /// - Parameters:
+    ///   - event: Stored by the same transaction.
+    ///   - isRepeated: Whether an earlier call for the unit threw ``PostgresRetry``.
     /// - Throws: What `body` throws; ``PostgresRetry``; `StorageFailure`; `PostgresUnreachable`.
     func write<Value: Sendable>(
-        _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?,
+        _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?, isRepeated: Bool,
         _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             add(
                 .write(
                     PostgresWrite(
-                        partition: partition, terms: terms, event: event,
+                        partition: partition, terms: terms, event: event, isRepeated: isRepeated,
                         run: { unit in
                             let value = try body(unit)
                             return { continuation.resume(returning: value) }
@@ -201,7 +203,7 @@ final class PostgresPool: @unchecked Sendable {
         }
         PartitionTransaction(connection: connection, units: units, joinTime: joinTime).run(first) {
             unitEnded()
-            let write = condition.withLock { takeBehind(first.partition) }
+            let write = condition.withLock { takeShareable(first.partition) }
             joined = write.map { ($0.terms.requester, Self.threadTime) }
             return write
         }
@@ -216,6 +218,11 @@ final class PostgresPool: @unchecked Sendable {
         if behind[partition]?.waitingCount == 0 { behind[partition] = nil }
         behindCount -= 1
         return write
+    }
+
+    /// Takes the next unit if it is shareable; otherwise it begins the next transaction. Call with the lock.
+    private func takeShareable(_ partition: Partition) -> PostgresWrite? {
+        behind[partition]?.first?.isShareable == true ? takeBehind(partition) : nil
     }
 
     /// Units that write to a partition or wait for it.

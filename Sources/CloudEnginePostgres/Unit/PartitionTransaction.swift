@@ -10,9 +10,15 @@ struct PostgresWrite: Sendable {
     let terms: WorkTerms
     /// Stored with the unit.
     let event: AuditEvent?
+    /// Whether an earlier transaction with the unit failed.
+    let isRepeated: Bool
     /// Runs the unit, several times if its transaction fails. Returns a function to be called after the commit.
     let run: @Sendable (PostgresUnit) throws -> @Sendable () -> Void
     let fail: @Sendable (any Error) -> Void
+
+    /// Whether it may be in a transaction with others. Maintenance has no limit of time, so others would wait for it for long, and a unit
+    /// that failed a transaction may fail the next one, too.
+    var isShareable: Bool { terms.milliseconds != nil && !isRepeated }
 }
 
 /// One transaction for units of one partition, so that they wait for one flush of the log, and of a standby, together.
@@ -25,8 +31,8 @@ struct PostgresWrite: Sendable {
 ///
 /// A unit that throws is undone alone. Its error is sent after the commit, too: it may follow from changes of a unit before it.
 ///
-/// If a statement fails, the database gives the transaction up; then each unit runs again, alone, because statements are sent ahead and
-/// the failed one may be of another unit.
+/// If a statement fails, or if the transaction loses to another one, the database gives it up; then each unit runs again, alone, because
+/// statements are sent ahead and the failed one may be of another unit. So a unit ends one transaction of others at most.
 struct PartitionTransaction {
     /// Units in one transaction at most.
     static let unitsMax = 64
@@ -60,7 +66,7 @@ struct PartitionTransaction {
 
     /// Carries out a unit and those that join it, and calls their functions.
     ///
-    /// - Parameter next: Takes the next unit that waits for the partition.
+    /// - Parameter next: Takes the next unit that waits for the partition, if it is shareable.
     func run(_ first: PostgresWrite, joinedBy next: () -> PostgresWrite?) {
         connection.commitSeconds = UnitLimits.commitSeconds
         var members = [Member(write: first)]
@@ -69,7 +75,7 @@ struct PartitionTransaction {
             var last = try units.open(first, on: connection)
             let end = ContinuousClock.now + joinTime
             members[0].state = try execute(first, last)
-            while members.count < Self.unitsMax, .now < end, let write = next() {
+            while first.isShareable, !last.writesOutside, members.count < Self.unitsMax, .now < end, let write = next() {
                 members.append(Member(write: write))
                 do {
                     let unit = try PostgresUnit(after: last, write.terms)
@@ -112,7 +118,7 @@ struct PartitionTransaction {
     private func failed(_ error: any Error, _ members: [Member], isCommitSent: Bool) {
         guard let error = error as? PostgresError else { return members.forEach { $0.write.fail(error) } }
         for member in members {
-            if members.count > 1, error.isOfOneStatement {
+            if members.count > 1, error.failureClass != .connection {
                 run(member.write) { nil }
             } else {
                 member.write.fail(error.failure(isCommitSent: isCommitSent, isRepeatable: member.isRepeatable))

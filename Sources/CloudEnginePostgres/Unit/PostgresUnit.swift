@@ -11,6 +11,9 @@ enum PostgresTable: Hashable {
     case meta, partitions, zones, records, schema, subscriptions, uploads, assets, assetLinks, answers, indexes, indexEntries
     case clientTokens, grants, roles, accounts, shares, sharedRecords, parents, news, references, publicSubscriptions, staged, history
     case changeLog
+
+    /// Whether units of several partitions write the same rows.
+    var isShared: Bool { [.schema, .grants, .roles].contains(self) }
 }
 
 /// A statement with its values.
@@ -84,6 +87,9 @@ final class PostgresUnit: PartitionWriter {
     var zoneKeys: [String: Int64] = [:]
     private(set) var loaded: PartitionState
     private var isChanged = false
+    /// Whether the unit wrote rows outside of its partition. Others wait for these locks until the commit, so no unit joins after it: if
+    /// one did, two transactions might wait for each other.
+    var writesOutside = false
     /// When the partition has rows that expire, in milliseconds since 1970 UTC; nil for none from this unit.
     private var due: Int64?
     /// Whether an idempotency key was looked up and its answer stored: executing the unit again returns the stored answer.
@@ -218,6 +224,7 @@ final class PostgresUnit: PartitionWriter {
 
     private func willWrite(to table: PostgresTable) throws {
         try setSavepoint()
+        if table.isShared { writesOutside = true }
         cache = cache.filter { !$0.value.tables.contains(table) }
     }
 
@@ -257,6 +264,7 @@ final class PostgresUnit: PartitionWriter {
 
     func append(_ event: AuditEvent) throws {
         try setSavepoint()
+        writesOutside = true
         try connection.append(event)
     }
 

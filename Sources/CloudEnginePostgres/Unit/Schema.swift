@@ -50,8 +50,8 @@ extension PostgresUnit {
         }
     }
 
-    /// Adding is idempotent, so two partitions that learn the same field concurrently agree. Names are in order, so that two units that
-    /// learn several do not wait for each other.
+    /// Adding is idempotent, so two partitions that learn the same field concurrently converge. Rows are locked in the order of their
+    /// names, by the last unit of a transaction, so of two units that learn several, one waits for the other, and never both.
     func learn(_ fields: [String: FieldSchema], ofType recordType: String) throws {
         try run(
             "INSERT INTO schema_types (container, environment, type) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", place + [recordType],

@@ -78,6 +78,7 @@ extension PostgresUnit {
         var key = PartitionKey(other)
         while let row = try rows(PartitionRows.read, [key.part], from: .partitions).first {
             guard !PartitionRows.isRow(row, of: other) else {
+                writesOutside = true
                 return try removeSubscription(id: subscription.subscription.subscriptionID, part: key.part)
             }
             key = key.next(other)

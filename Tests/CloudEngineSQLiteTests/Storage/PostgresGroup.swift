@@ -19,14 +19,18 @@
         struct Unit: Sendable {
             let partition: Partition
             let terms: WorkTerms
+            let isRepeated: Bool
             let run: @Sendable (any PartitionWriter) throws -> Void
 
-            /// - Parameter milliseconds: Nil for maintenance.
+            /// - Parameters:
+            ///   - milliseconds: Nil for maintenance.
+            ///   - isRepeated: Whether an earlier transaction with the unit failed.
             init(
                 _ requester: String = "a", milliseconds: Int? = 60_000, in partition: Partition = PostgresGroup.mia,
-                _ run: @escaping @Sendable (any PartitionWriter) throws -> Void
+                isRepeated: Bool = false, _ run: @escaping @Sendable (any PartitionWriter) throws -> Void
             ) {
                 self.partition = partition
+                self.isRepeated = isRepeated
                 terms = WorkTerms(requester: requester, milliseconds: milliseconds)
                 self.run = run
             }
@@ -76,7 +80,12 @@
                 for (index, unit) in units.enumerated() {
                     group.addTask { [store] in
                         do {
-                            return (index, .success(try await store.write(unit.partition, unit.terms, unit.run)))
+                            if unit.isRepeated {
+                                try await store.pool.write(unit.partition, unit.terms, audited: nil, isRepeated: true, unit.run)
+                            } else {
+                                try await store.write(unit.partition, unit.terms, unit.run)
+                            }
+                            return (index, .success(()))
                         } catch {
                             return (index, .failure(error))
                         }

@@ -5,6 +5,7 @@
     import CloudEngine
     import CloudService
     import CloudWire
+    import Dispatch
     import Synchronization
     import TemporaryPostgres
     import TestBasics
@@ -105,6 +106,72 @@
             #expect(refusals.next() == 3, "the refusal of the lost transaction was not sent")
             #expect(try await group.names() == ["first", "third"])
             #expect(try await group.counter() == 3)
+            try store.close()
+        }
+
+        /// The others run again alone and end, although the unit loses a second time.
+        @Test func aUnitThatLosesToAnotherEndsOneTransactionOfOthers() async throws {
+            let executions = Mutex<[Int]>([])
+            let conflicts = Counter()
+            let results = try await group.together(
+                (0..<3).map { number in
+                    Unit { writer in
+                        executions.withLock { $0.append(number) }
+                        try PostgresGroup.addZone("zone\(number)", writer)
+                        guard number == 1, conflicts.next() <= 2 else { return }
+                        try (writer as? PostgresUnit)?.run(
+                            "DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$", [], changing: .zones)
+                    }
+                })
+            for result in results { try result.get() }
+            #expect(executions.withLock { $0 } == [0, 1, 2, 0, 1, 2, 1])
+            #expect(try await group.counter() == 4)
+            try store.close()
+        }
+
+        /// Blocks threads until it is open.
+        private final class Gate: Sendable {
+            private let semaphore = DispatchSemaphore(value: 0)
+
+            func open() { semaphore.signal() }
+
+            func wait() {
+                semaphore.wait()
+                semaphore.signal()
+            }
+        }
+
+        /// Transactions of two partitions write the same rows of the schema in different orders. Each would hold the row of its first unit
+        /// while its second one waits for the other's.
+        @Test func transactionsThatLearnTheSameTypesDoNotWaitForEachOther() async throws {
+            let executions = Counter()
+            let learn: @Sendable (String, any PartitionWriter) throws -> Void = { type, writer in
+                _ = executions.next()
+                try writer.learn(["name": FieldSchema(type: "STRING", isEncrypted: false)], ofType: type)
+                // Waits for the statements.
+                _ = try writer.schema(ofType: type)
+            }
+            let (mia, bo) = (Gate(), Gate())
+            let results = try await group.together([
+                Unit("a", in: PostgresGroup.mia) { writer in
+                    try learn("Tree", writer)
+                    mia.open()
+                },
+                Unit("b", in: PostgresGroup.bo) { writer in
+                    try learn("Bed", writer)
+                    bo.open()
+                },
+                Unit("a", in: PostgresGroup.mia) { writer in
+                    bo.wait()
+                    try learn("Bed", writer)
+                },
+                Unit("b", in: PostgresGroup.bo) { writer in
+                    mia.wait()
+                    try learn("Tree", writer)
+                },
+            ])
+            for result in results { try result.get() }
+            #expect(executions.next() == 5, "each unit ran once")
             try store.close()
         }
     }

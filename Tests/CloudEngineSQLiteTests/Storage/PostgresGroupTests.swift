@@ -65,6 +65,22 @@
             try store.close()
         }
 
+        /// Maintenance has no limit of time, and a unit that failed a transaction may fail the next one.
+        @Test(arguments: [(0, true), (0, false), (1, true), (1, false)])
+        func someUnitsShareNoTransaction(_ place: Int, _ isMaintenance: Bool) async throws {
+            let before = store.commits
+            var units = (0..<3).map { number in Unit { try PostgresGroup.addZone("zone\(number)", $0) } }
+            let alone = Unit("b", milliseconds: isMaintenance ? nil : 60_000, isRepeated: !isMaintenance) {
+                try PostgresGroup.addZone("alone", $0)
+            }
+            units.insert(alone, at: place)
+            for result in try await group.together(units) { try result.get() }
+            // The units on both sides of it, if there are any, and the unit itself.
+            #expect(store.commits == before + 2 + place)
+            #expect(try await group.names() == ["alone", "zone0", "zone1", "zone2"])
+            try store.close()
+        }
+
         /// Each unit reads the changes of the units before it: numbers are not assigned twice.
         @Test func unitsSeeTheUnitsBeforeThem() async throws {
             let seen = Mutex<[[String]]>([])
