@@ -12,7 +12,7 @@ import Synchronization
 /// ```
 /// task ─▶ fair queue ─▶ worker 1 ─ connection 1
 ///                       worker 2 ─ connection 2
-/// task ─▶ fair queue of a busy partition ─▶ the worker that writes to it, or the fair queue
+/// task ─▶ fair queue of a partition ─▶ the worker that writes to it, or the fair queue
 /// ```
 ///
 /// The worker that became idle last is woken first: its thread and its connection have the most in their caches.
@@ -52,8 +52,9 @@ final class PostgresPool: @unchecked Sendable {
     // The condition guards what follows.
     private let condition = NSCondition()
     private var queue = FairQueue<Job>()
-    private var busy: Set<Partition> = []
-    private var behind: [Partition: FairQueue<PostgresWrite>] = [:]
+    /// Units of the partitions that one writes to: that one, which runs or waits for a worker, and those behind it.
+    private var lines: [Partition: FairQueue<PostgresWrite>] = [:]
+    /// Units behind others.
     private var behindCount = 0
     private var isClosed = false
     private var workers = 0
@@ -119,12 +120,7 @@ final class PostgresPool: @unchecked Sendable {
         condition.lock()
         let isRefused = isClosed || queue.waitingCount + behindCount >= Self.waitingMax
         if !isRefused {
-            if case .write(let write) = job, !busy.insert(write.partition).inserted {
-                behind[write.partition, default: FairQueue()].add(write, for: write.terms.requester)
-                behindCount += 1
-            } else {
-                queue.add(job, for: job.requester)
-            }
+            if case .write(let write) = job { add(write) } else { queue.add(job, for: job.requester) }
             wakeWorker()
         }
         let wasClosed = isClosed
@@ -133,6 +129,35 @@ final class PostgresPool: @unchecked Sendable {
             job.fail(
                 StorageFailure(wasClosed ? .unavailable : .busy, wasClosed ? "the storage is closed" : "too many requests are waiting"))
         }
+    }
+
+    /// Call with the lock.
+    private func add(_ write: PostgresWrite) {
+        let isBusy = lines[write.partition] != nil
+        lines[write.partition, default: FairQueue()].add(write, for: write.terms.requester)
+        behindCount += 1
+        if !isBusy { beginNext(of: write.partition) }
+    }
+
+    /// Lets the next unit of a partition wait for a worker. Call with the lock.
+    private func beginNext(of partition: Partition) {
+        if let write = takeNext(of: partition) {
+            queue.add(.write(write), for: write.terms.requester)
+        } else {
+            lines[partition] = nil
+        }
+    }
+
+    /// Call with the lock.
+    private func takeNext(of partition: Partition) -> PostgresWrite? {
+        guard let write = lines[partition]?.next()?.job else { return nil }
+        behindCount -= 1
+        return write
+    }
+
+    /// Takes the next unit if it is shareable; otherwise it begins the next transaction. Call with the lock.
+    private func takeShareable(of partition: Partition) -> PostgresWrite? {
+        lines[partition]?.first?.isShareable == true ? takeNext(of: partition) : nil
     }
 
     /// Call with the lock.
@@ -175,6 +200,9 @@ final class PostgresPool: @unchecked Sendable {
                 }
             } catch {
                 connection = nil
+                if case .write(let write) = job {
+                    condition.withLock { lines[write.partition]?.end(write.terms.requester, nanoseconds: 0) }
+                }
                 job.fail(PostgresUnreachable(reason: (error as? StorageFailure)?.what ?? "unknown reason"))
             }
             end(job, nanoseconds: nanoseconds)
@@ -189,45 +217,45 @@ final class PostgresPool: @unchecked Sendable {
     /// - Returns: Processor time of the job in nanoseconds, without that of units which shared its transaction.
     private func run(_ job: Job, _ connection: PostgresConnection) -> Int64 {
         let started = Self.threadTime
-        guard case .write(let first) = job else {
-            if case .read(_, let run, _) = job { run(connection) }
+        switch job {
+        case .read(_, let run, _):
+            run(connection)
             return Self.threadTime - started
+        case .write(let first):
+            return run(first, connection)
         }
-        var firstEnd: Int64?
-        var joined: (requester: String, start: Int64)?
+    }
+
+    /// Runs a unit and those that join it. The last one is charged for the commit, and for units that run again.
+    ///
+    /// - Returns: Processor time of the first one.
+    private func run(_ first: PostgresWrite, _ connection: PostgresConnection) -> Int64 {
+        var running: (write: PostgresWrite, start: Int64)? = (first, Self.threadTime)
+        var timeOfFirst: Int64?
         func unitEnded() {
-            let now = Self.threadTime
-            if firstEnd == nil { firstEnd = now }
-            if let unit = joined { condition.withLock { queue.charge(unit.requester, nanoseconds: now - unit.start) } }
-            joined = nil
+            guard let (write, start) = running else { return }
+            running = nil
+            let used = Self.threadTime - start
+            condition.withLock {
+                lines[write.partition]?.end(write.terms.requester, nanoseconds: used)
+                // The first one is charged with its job.
+                if timeOfFirst != nil { queue.charge(write.terms.requester, nanoseconds: used) }
+            }
+            timeOfFirst = timeOfFirst ?? used
         }
         PartitionTransaction(connection: connection, units: units, joinTime: joinTime).run(first) {
             unitEnded()
-            let write = condition.withLock { takeShareable(first.partition) }
-            joined = write.map { ($0.terms.requester, Self.threadTime) }
+            let write = condition.withLock { takeShareable(of: first.partition) }
+            running = write.map { ($0, Self.threadTime) }
             return write
         }
         unitEnded()
-        return (firstEnd ?? started) - started
+        return timeOfFirst ?? 0
     }
 
-    /// Call with the lock.
-    private func takeBehind(_ partition: Partition) -> PostgresWrite? {
-        guard let (requester, write) = behind[partition]?.next() else { return nil }
-        behind[partition]?.end(requester, nanoseconds: 0)
-        if behind[partition]?.waitingCount == 0 { behind[partition] = nil }
-        behindCount -= 1
-        return write
-    }
-
-    /// Takes the next unit if it is shareable; otherwise it begins the next transaction. Call with the lock.
-    private func takeShareable(_ partition: Partition) -> PostgresWrite? {
-        behind[partition]?.first?.isShareable == true ? takeBehind(partition) : nil
-    }
-
-    /// Units that write to a partition or wait for it.
+    /// Units that write to a partition or wait for it; tests see from it that one waits.
     func writesCount(of partition: Partition) -> Int {
-        condition.withLock { (busy.contains(partition) ? 1 : 0) + (behind[partition]?.waitingCount ?? 0) }
+        condition.withLock { lines[partition].map { 1 + $0.waitingCount } ?? 0 }
     }
 
     /// - Returns: Nil once the pool is closed and no job waits.
@@ -246,13 +274,7 @@ final class PostgresPool: @unchecked Sendable {
     private func end(_ job: Job, nanoseconds: Int64) {
         condition.lock()
         queue.end(job.requester, nanoseconds: nanoseconds)
-        if case .write(let write) = job {
-            if let next = takeBehind(write.partition) {
-                queue.add(.write(next), for: next.terms.requester)
-            } else {
-                busy.remove(write.partition)
-            }
-        }
+        if case .write(let write) = job { beginNext(of: write.partition) }
         // The worker itself takes one.
         if queue.waitingCount > 1 { wakeWorker() }
         if isClosed { wakeAllWorkers() }

@@ -159,6 +159,24 @@
             try store.close()
         }
 
+        /// Also within a transaction: a requester is charged for the processor time of each unit when it ends.
+        @Test func theRequesterWithTheLeastTimeIsNext() async throws {
+            let order = Mutex<[String]>([])
+            let results = try await group.together(
+                ["a0", "a1", "b0", "b1", "b2"].map { name in
+                    Unit(String(name.prefix(1))) { _ in
+                        order.withLock { $0.append(name) }
+                        guard name == "a0" else { return }
+                        // More than a slice of the queue.
+                        let end = PostgresPool.threadTime + 60_000_000
+                        while PostgresPool.threadTime < end {}
+                    }
+                })
+            for result in results { try result.get() }
+            #expect(order.withLock { $0 } == ["a0", "b0", "b1", "b2", "a1"])
+            try store.close()
+        }
+
         /// A unit of another account is refused if the account is gone, and with it nothing else.
         @Test func aUnitOfARemovedAccountFailsAlone() async throws {
             let results = try await group.together([
