@@ -41,10 +41,10 @@ extension PostgresServerStore {
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {
         var isComplete = false
         while !isComplete {
-            let swept = try await write(partition, .maintenance) { writer -> Swept in
-                guard let unit = writer as? PostgresUnit else { return Swept() }
-                return try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
+            let outcome = try await maintain(partition) { unit in
+                try unit.sweep(now: now, unused: now - Self.unusedMilliseconds, deleted: now - Self.deletedMilliseconds, term: term)
             }
+            guard let swept = outcome else { return }
             for upload in swept.uploads { assetFolder.removePartial(upload: upload) }
             try await removeFiles(swept.files, in: partition)
             isComplete = swept.isComplete
@@ -70,8 +70,7 @@ extension PostgresServerStore {
     func removeFiles(_ checksums: [String], in partition: Partition) async throws {
         guard !checksums.isEmpty else { return }
         let folder = assetFolder
-        try await write(partition, .maintenance) { writer in
-            guard let unit = writer as? PostgresUnit else { return }
+        _ = try await maintain(partition) { unit in
             let present = Set(
                 try unit.rows(
                     "SELECT checksum FROM assets WHERE part = $1 AND checksum = ANY ($2)", [unit.part] + .texts(checksums), from: .assets

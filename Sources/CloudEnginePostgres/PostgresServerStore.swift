@@ -205,8 +205,30 @@ extension PostgresServerStore: EngineStorage {
     package func write<Value: Sendable>(
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
+        try await write(partition, terms, makesPartition: true) { try body($0) }
+    }
+
+    private func write<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, makesPartition: Bool, _ body: @escaping @Sendable (PostgresUnit) throws -> Value
+    ) async throws -> Value {
         try await PendingAudit.store { event in
-            try await retrying { try await self.pool.write(partition, terms, audited: event, isRepeated: $0, body) }
+            try await retrying { isRepeated in
+                try await self.pool.write(
+                    partition, terms, audited: event, isRepeated: isRepeated, makesPartition: makesPartition, body)
+            }
+        }
+    }
+
+    /// Maintains a partition that was found by its row.
+    ///
+    /// - Returns: Nil if the partition was removed concurrently. Its row has the name of its owner, so it must not be made again.
+    func maintain<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (PostgresUnit) throws -> Value
+    ) async throws -> Value? {
+        do {
+            return try await write(partition, .maintenance, makesPartition: false, body)
+        } catch is PartitionVanished {
+            return nil
         }
     }
 
@@ -222,10 +244,7 @@ extension PostgresServerStore: EngineStorage {
     package func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
         for partition in try await partitions(containerIdentifier: containerIdentifier, environment: environment) {
             // A transaction for each partition: none spans two.
-            try await write(partition, .maintenance) { writer in
-                guard let unit = writer as? PostgresUnit else { return }
-                try unit.erase()
-            }
+            _ = try await maintain(partition) { try $0.erase() }
         }
     }
 

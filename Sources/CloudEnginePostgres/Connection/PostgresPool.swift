@@ -98,16 +98,17 @@ final class PostgresPool: @unchecked Sendable {
     /// - Parameters:
     ///   - event: Stored by the same transaction.
     ///   - isRepeated: Whether an earlier call for the unit threw ``PostgresRetry``.
-    /// - Throws: What `body` throws; ``PostgresRetry``; `StorageFailure`; `PostgresUnreachable`.
+    ///   - makesPartition: Whether a partition without a row gets one.
+    /// - Throws: What `body` throws; ``PostgresRetry``; ``PartitionVanished``; `StorageFailure`; `PostgresUnreachable`.
     func write<Value: Sendable>(
-        _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?, isRepeated: Bool,
-        _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+        _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?, isRepeated: Bool, makesPartition: Bool,
+        _ body: @escaping @Sendable (PostgresUnit) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             add(
                 .write(
                     PostgresWrite(
-                        partition: partition, terms: terms, event: event, isRepeated: isRepeated,
+                        partition: partition, terms: terms, event: event, isRepeated: isRepeated, makesPartition: makesPartition,
                         run: { unit in
                             let value = try body(unit)
                             return { continuation.resume(returning: value) }

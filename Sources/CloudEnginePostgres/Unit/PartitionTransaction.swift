@@ -12,6 +12,8 @@ struct PostgresWrite: Sendable {
     let event: AuditEvent?
     /// Whether an earlier transaction with the unit failed.
     let isRepeated: Bool
+    /// Whether a partition without a row gets one; otherwise the unit fails with ``PartitionVanished``.
+    let makesPartition: Bool
     /// Runs the unit, several times if its transaction fails. Returns a function to be called after the commit.
     let run: @Sendable (PostgresUnit) throws -> @Sendable () -> Void
     let fail: @Sendable (any Error) -> Void

@@ -34,9 +34,10 @@ final class PostgresUnits: Sendable {
 
     /// Begins a transaction with its first unit.
     func open(_ write: PostgresWrite, on connection: PostgresConnection) throws -> PostgresUnit {
+        let exists = !write.makesPartition || known.withLock { $0.contains(write.partition) }
         do {
-            return try open(write, exists: known.withLock { $0.contains(write.partition) }, on: connection)
-        } catch is PartitionVanished {
+            return try open(write, exists: exists, on: connection)
+        } catch is PartitionVanished where write.makesPartition {
             connection.recover()
             return try open(write, exists: false, on: connection)
         }

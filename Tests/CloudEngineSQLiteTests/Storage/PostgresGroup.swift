@@ -81,7 +81,9 @@
                     group.addTask { [store] in
                         do {
                             if unit.isRepeated {
-                                try await store.pool.write(unit.partition, unit.terms, audited: nil, isRepeated: true, unit.run)
+                                try await store.pool.write(
+                                    unit.partition, unit.terms, audited: nil, isRepeated: true, makesPartition: true
+                                ) { try unit.run($0) }
                             } else {
                                 try await store.write(unit.partition, unit.terms, unit.run)
                             }

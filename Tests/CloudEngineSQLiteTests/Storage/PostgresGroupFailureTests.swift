@@ -174,5 +174,22 @@
             #expect(executions.next() == 5, "each unit ran once")
             try store.close()
         }
+
+        /// The row would have the name of a removed owner.
+        @Test func anErasureLeavesARemovedPartitionRemoved() async throws {
+            let container = PostgresGroup.mia.containerIdentifier
+            let other = try PostgresConnection(group.address)
+            try other.send("BEGIN")
+            _ = try other.query("DELETE FROM partitions WHERE owner = $1", [PostgresGroup.mia.owner])
+            let erasure = Task { [store] in try await store.erase(containerIdentifier: container, environment: .development) }
+            // It has found both partitions.
+            try await until { store.pool.writesCount(of: PostgresGroup.mia) == 1 }
+            try other.commit()
+            other.close()
+            try await erasure.value
+            let partitions = try await store.partitions(containerIdentifier: container, environment: .development)
+            #expect(partitions == [PostgresGroup.bo])
+            try store.close()
+        }
     }
 #endif
