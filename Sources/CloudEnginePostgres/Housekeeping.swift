@@ -134,14 +134,14 @@ extension PostgresUnit {
     fileprivate func sweep(now: Int64, unused: Int64, deleted: Int64, term: HistoryTerm?) throws -> Swept {
         var swept = Swept()
         func remove(
-            _ table: String, _ key: String, where condition: String, _ time: Int64, returning columns: String = "1",
+            _ table: String, _ key: String, where condition: String, _ limit: Int64, returning columns: String = "1",
             _ changed: PostgresTable
         ) throws -> [PostgresRow] {
             let removed = try written(
                 """
                 DELETE FROM \(table) WHERE part = $1 AND (\(key)) IN (
                     SELECT \(key) FROM \(table) t WHERE part = $1 AND \(condition) LIMIT $3) RETURNING \(columns)
-                """, [part, time, Engine.rowsPerUnit], changing: changed)
+                """, [part, limit, Engine.rowsPerUnit], changing: changed)
             if removed.count == Engine.rowsPerUnit { swept.isComplete = false }
             return removed
         }
@@ -152,6 +152,7 @@ extension PostgresUnit {
         swept.uploads = try remove("uploads", "id", where: "created < $2", unused, returning: "id", .uploads).map { $0[0] }
         _ = try remove("staged_requests", "user_name, device, save, number", where: "at < $2", unused, .staged)
         _ = try remove("change_log", "last", where: "at < $2", deleted, .changeLog)
+        _ = try remove("change_log", "last", where: ChangeLogRows.isBeyondLimit, ChangeLogEntry.logBytesMax, .changeLog)
         // Without a term the server keeps none.
         let replaced = term.map { now - $0.milliseconds } ?? .max
         _ = try remove("record_versions", "zone, name, change", where: "replaced < $2 AND replaced >= 0", replaced, .history)

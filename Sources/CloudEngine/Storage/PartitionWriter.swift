@@ -21,7 +21,8 @@ package protocol PartitionWriter: PartitionReader {
     /// Stores records, deleted ones included, in place of those with the same names.
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws
 
-    /// Appends an entry to the change log, and removes the oldest ones while the log of the partition has more than `bytesMax` bytes.
+    /// Appends an entry to the change log. While the log of the partition has more than `bytesMax` bytes, the oldest ones are removed: by
+    /// this entry, a later one, or the housekeeping of the next day.
     func append(_ entry: ChangeLogEntry, bytesMax: Int64) throws
 
     /// The index, made without entries if it is not there.

@@ -21,7 +21,11 @@ enum ChangeLogRows {
     /// Replaces the name of a removed user, and removes the names of the user's devices.
     static let replaceAuthor = "UPDATE change_log t SET author = $2, device = '' WHERE t.author = $1"
 
-    /// Changes after which rows beyond the limit of bytes are deleted; each save had paid for that.
+    /// The condition of rows beyond a limit of bytes, `$2`, in the partition `$1`.
+    static let isBeyondLimit = "total < (SELECT total FROM change_log WHERE part = $1 ORDER BY last DESC LIMIT 1) - $2::bigint"
+
+    /// Changes after which rows beyond the limit are deleted; each save had paid for that. A client avoids it if a zone gets each such
+    /// number: housekeeping deletes them, too.
     private static let changesPerTrim: Int64 = 32
 
     /// - Parameters:
@@ -65,10 +69,6 @@ extension PostgresUnit {
             ], changing: .changeLog)
         expires(after: entry.time)
         guard ChangeLogRows.isTrimmed(last: last, count: entry.changes.count) else { return }
-        try run(
-            """
-            DELETE FROM change_log WHERE part = $1
-            AND total < (SELECT total FROM change_log WHERE part = $1 ORDER BY last DESC LIMIT 1) - $2::bigint
-            """, [part, bytesMax], changing: .changeLog)
+        try run("DELETE FROM change_log WHERE part = $1 AND \(ChangeLogRows.isBeyondLimit)", [part, bytesMax], changing: .changeLog)
     }
 }

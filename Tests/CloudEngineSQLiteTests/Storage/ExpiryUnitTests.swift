@@ -98,6 +98,28 @@ import Testing
         #expect(try await versionCount() == 0)
     }
 
+    /// Clients choose which change numbers the log has: none here is one at which PostgreSQL trims it.
+    @Test(arguments: StorageKind.installed)
+    func theChangeLogIsBounded(_ kind: StorageKind) async throws {
+        let test = try kind.make()
+        let storage = try test.storage
+        try await storage.write(Self.mia) { unit in
+            _ = try unit.raiseCounter(by: 20)
+            for number in Int64(1)...20 {
+                let change = ChangeLogEntry.Change(number: number, previous: nil, kind: .created)
+                let entry = ChangeLogEntry(
+                    time: Self.start, author: "", deviceID: "", requestUUID: String(repeating: "r", count: 1_000_000), changes: [change])
+                try unit.append(entry, bytesMax: ChangeLogEntry.logBytesMax)
+            }
+        }
+        try await storage.removeExpired(now: Self.start + Self.day)
+        let numbers = try await storage.read(Self.mia) { view in
+            try [view.changeLog(at: 1), view.changeLog(at: 20)].map { $0?.changes.first?.number }
+        }
+        #expect(numbers == [5, 20], "the newest ones with 16,000,000 bytes")
+        try test.end()
+    }
+
     /// The records are found by its row. Otherwise nothing would remove them.
     @Test(arguments: StorageKind.installed)
     func aDeletedZoneIsKeptWhileItHasRecords(_ kind: StorageKind) async throws {
