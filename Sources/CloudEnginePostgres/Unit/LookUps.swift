@@ -7,8 +7,10 @@
 /// tables without statistics, and where most zones are small. A subquery with `OFFSET` stays apart, is executed for each value, and uses
 /// the index with all its columns.
 enum LookUps {
-    /// The value that ``each(of:_:)`` looks up.
-    static let value = #"wanted.value COLLATE "C""#
+    /// The value that ``each(of:_:)`` looks up. A comparison has the collation of the column.
+    ///
+    /// Source: PostgreSQL's documentation, "Collation Support": of implicit collations, one that is not the default is the result.
+    static let value = "wanted.value"
 
     /// - Parameters:
     ///   - parameter: Number of the parameter with an array of texts.
