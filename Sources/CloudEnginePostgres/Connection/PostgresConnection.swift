@@ -53,6 +53,14 @@ final class PostgresConnection: @unchecked Sendable {
     /// For every session: a statement ends, and the transaction of a process that hangs loses its locks.
     private static let settings = UnitLimits.session.sessionSettings + "; SET client_encoding = 'UTF8'"
     private static let slowMilliseconds = 1000.0
+    /// An address may have others: the last value of a name counts.
+    ///
+    /// The pool uses the connection that was idle last, so others are idle for days. A NAT drops them after minutes, without a sign, and
+    /// Linux probes a connection after two hours.
+    private static let defaults = [
+        PostgresAddress.Parameter(name: "application_name", value: "tarn"),
+        PostgresAddress.Parameter(name: "keepalives_idle", value: "60"),
+    ]
 
     private let handle: OpaquePointer
     private var owed: [Ticket] = []
@@ -91,8 +99,7 @@ final class PostgresConnection: @unchecked Sendable {
     ) throws {
         self.onSlowStatement = onSlowStatement
         let deadline = ContinuousClock.now + .seconds(connectSeconds)
-        // The last value of a name counts, so an address may name another application.
-        let all = [PostgresAddress.Parameter(name: "application_name", value: "tarn")] + parameters
+        let all = Self.defaults + parameters
         let names = all.map { strdup($0.name) } + [nil]
         let values = all.map { strdup($0.value) } + [nil]
         defer {
