@@ -159,7 +159,8 @@ extension PostgresUnit {
             guard let last = rows.last, rows.count == page || bytes >= RecordRows.pageBytes else { return }
             if slice.isNewestFirst { slice.before = last[0] } else { slice.after = last[0] }
             left -= rows.count
-            page = min(8 * page, RecordRows.pageMax, left)
+            // The database reads as many records as a page may have, also if its bytes end it.
+            page = min(bytes >= RecordRows.pageBytes ? 2 * rows.count : 8 * page, RecordRows.pageMax, left)
         }
     }
 

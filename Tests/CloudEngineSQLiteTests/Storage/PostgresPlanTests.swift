@@ -76,12 +76,23 @@
             }
         }
 
-        /// Rows and index entries that a request reads.
-        private static func reads(_ request: Request, in place: ServerPlace) async throws -> Int {
+        /// Rows and index entries that were read so far. A session reports its reads when it ends.
+        private static func readCount(_ place: ServerPlace) throws -> Int {
             let counts = """
                 SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes) + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
                 """
-            func count() throws -> Int { Int(try place.sql(counts)) ?? 0 }
+            return Int(try place.sql(counts)) ?? 0
+        }
+
+        /// - Returns: A place with tables that never have statistics.
+        private static func makePlace() throws -> ServerPlace {
+            let place = try ServerPlace(.postgres)
+            for table in PostgresFormat.names { _ = try place.sql("ALTER TABLE \(table) SET (autovacuum_enabled = false)") }
+            return place
+        }
+
+        /// Rows and index entries that a request reads.
+        private static func reads(_ request: Request, in place: ServerPlace) async throws -> Int {
             let filled = try Bench(place: place)
             var token: String?
             while true {
@@ -90,18 +101,16 @@
                 if !page.moreComing { break }
             }
             try filled.store.close()
-            let before = try count()
-            // A session reports its reads when it ends.
+            let before = try readCount(place)
             let bench = try Bench(place: place)
             try await request.run(bench, newest: token)
             try bench.store.close()
-            return try count() - before
+            return try readCount(place) - before
         }
 
         @Test(arguments: Request.allCases, ["auto", "force_generic_plan"])
         func aRequestReadsAsMuchInALargeZone(_ request: Request, _ planCacheMode: String) async throws {
-            let place = try ServerPlace(.postgres)
-            for table in PostgresFormat.names { _ = try place.sql("ALTER TABLE \(table) SET (autovacuum_enabled = false)") }
+            let place = try Self.makePlace()
             let database = try #require(try place.sql("SELECT current_database()").split(separator: "\n").first)
             _ = try place.sql("ALTER DATABASE \(database) SET plan_cache_mode = \(planCacheMode)")
             let bench = try Bench(place: place)
@@ -118,6 +127,41 @@
             let large = try await Self.reads(request, in: place)
             #expect(small > 0)
             #expect(large <= small + 60, "\(small) with 40 records, \(large) with 1,040")
+        }
+
+        /// Seven of the records pass the limit of bytes of a page.
+        @Test(arguments: [false, true]) func pagesOfLargeRecordsReadFewMore(_ isNewestFirst: Bool) async throws {
+            let place = try Self.makePlace()
+            let bench = try Bench(place: place)
+            try await bench.makeZone(Bench.garden)
+            let count = 100
+            try await bench.write { _, unit, call in
+                let zone = try #require(try unit.zone(named: Bench.garden.zoneName)).key
+                let first = try unit.raiseCounter(by: count) - Int64(count) + 1
+                let text = String(repeating: "x", count: RecordRows.pageBytes / 7 + 1)
+                let records = (0..<count).map { number in
+                    StoredRecord(record: .plant("p\(number)", ["name": .string(text)]), change: first + Int64(number))
+                }
+                try unit.save(records, in: zone, at: call.now)
+            }
+            try bench.store.close()
+            let before = try Self.readCount(place)
+            let reader = try Bench(place: place)
+            let changes = try await reader.read { _, view, _ -> [Int64] in
+                let zone = try #require(try view.zone(named: Bench.garden.zoneName)).key
+                var changes: [Int64] = []
+                try view.recordTexts(ChangeSlice(after: 0, isNewestFirst: isNewestFirst), in: zone, includingDeleted: true) { _, change in
+                    changes.append(change)
+                    return true
+                }
+                return changes
+            }
+            try reader.store.close()
+            let reads = try Self.readCount(place) - before
+            #expect(changes.count == count)
+            #expect(changes == (isNewestFirst ? changes.sorted(by: >) : changes.sorted()))
+            // The first page has room for all, each later one for 14.
+            #expect(reads <= 5 * count, "\(reads) for \(count) records")
         }
     }
 #endif
