@@ -30,6 +30,10 @@ import ValueSimulation
             300_226_065,
             "what this device took off a list, while another one deleted it for that list, is merged: the update of its record failed"
         ),
+        (
+            600_043_929,
+            "an object of a list that filled a batch was deleted for the former list: its record is updated after the list, and it is merged"
+        ),
         (100_098_034, "the row of a record that arrives unchanged was not loaded, and a deleted object that it lists not merged into it"),
     ]
 

@@ -27,7 +27,7 @@ package struct BatchPlan: Hashable, Sendable {
     }
 
     package private(set) var items: [ExportBatch.Item] = []
-    /// Records that need nothing sent: written before the next batch is planned.
+    /// Records that need nothing sent, and objects whose update follows the list that they are taken off: written before the items are sent.
     package private(set) var changes = BookkeepingChanges()
 
     private init() {}
@@ -63,16 +63,16 @@ package struct BatchPlan: Hashable, Sendable {
         for entry in loaded.parked { parked[entry.key.source, default: [:]][entry.key.relationship] = entry.destination }
         var bytes = 0
         /// - Parameter group: Items of one batch. Of a group that is larger than a batch, the first ones that fit.
-        /// - Returns: Whether there was room.
-        func append(_ group: [ExportBatch.Item]) -> Bool {
+        /// - Returns: How many items there was room for.
+        func append(_ group: [ExportBatch.Item]) -> Int {
             let sizes = group.map(\.approximateBytes)
-            if !items.isEmpty, items.count + group.count > itemsMax || bytes + sizes.reduce(0, +) > bytesMax { return false }
-            for (item, size) in zip(group, sizes) {
-                if !items.isEmpty, items.count == itemsMax || bytes + size > bytesMax { break }
+            if !items.isEmpty, items.count + group.count > itemsMax || bytes + sizes.reduce(0, +) > bytesMax { return 0 }
+            for (index, (item, size)) in zip(group, sizes).enumerated() {
+                if !items.isEmpty, items.count == itemsMax || bytes + size > bytesMax { return index }
                 items.append(item)
                 bytes += size
             }
-            return true
+            return group.count
         }
         func update(of state: RecordState) -> ExportBatch.Item? {
             guard let row = loaded.rows[state.key], let entity = mapping.entities[state.key.entityIndex] else { return nil }
@@ -81,6 +81,8 @@ package struct BatchPlan: Hashable, Sendable {
         }
         /// Names of updated records, if updates take objects off lists.
         var planned: Set<String> = []
+        /// Names of records that are updated with a later batch than the lists that their objects are taken off.
+        var deferred: Set<String> = []
         /// Returns the updates of objects that an update takes off its record's list, transitively.
         func updates(separatedBy name: String) -> [ExportBatch.Item] {
             var updates: [ExportBatch.Item] = []
@@ -90,10 +92,24 @@ package struct BatchPlan: Hashable, Sendable {
                 guard !planned.contains(state.recordName), found.insert(state.recordName).inserted,
                     state.stage == .uploaded || loaded.rows[state.key] != nil
                 else { continue }
-                updates.append((state.stage == .needsUpload ? update(of: state) : nil) ?? .touch(state, type: mapping.recordType(of: state)))
+                updates.append(
+                    (state.stage == .needsUpload ? update(of: state) : nil) ?? .touch(state, type: mapping.recordType(of: state)))
                 waiting += loaded.separated[state.recordName] ?? []
             }
             return updates
+        }
+        /// Notes the objects of which this batch has the shorter list, and not the update. Their records are updated by a later batch: the
+        /// server rejects that if another device has merged the object by then.
+        func deferUpdates(separatedBy name: String) {
+            for var state in loaded.separated[name] ?? [] where !planned.contains(state.recordName) {
+                guard state.stage == .uploaded || loaded.rows[state.key] != nil, deferred.insert(state.recordName).inserted else {
+                    continue
+                }
+                state.stage = .needsUpload
+                state.supersedingRecord = name
+                changes.records.removeAll { $0.recordName == state.recordName }
+                changes.records.append(state)
+            }
         }
         // A device that reads the deletion of one of two duplicates has to know the other one by then.
         let isInOrder = !mapping.hasUniqueness || pending.allSatisfy { $0.stage != .needsDelete }
@@ -112,16 +128,21 @@ package struct BatchPlan: Hashable, Sendable {
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
                 guard loaded.rows[state.key] != nil, mapping.entities[state.key.entityIndex] != nil else { continue }
-                if planned.contains(state.recordName) { continue }
-                guard let item = update(of: state) else {
+                if planned.contains(state.recordName) || deferred.contains(state.recordName) { continue }
+                let isUnconfirmed = state.supersedingRecord != nil
+                guard let item = update(of: state) ?? (isUnconfirmed ? .touch(state, type: mapping.recordType(of: state)) : nil) else {
                     var settled = state
                     settled.stage = .uploaded
                     changes.records.append(settled)
                     continue
                 }
                 let group = loaded.separated.isEmpty ? [item] : [item] + updates(separatedBy: state.recordName)
-                guard append(group) else { return }
-                if !loaded.separated.isEmpty { planned.formUnion(group.map(\.recordName)) }
+                let sent = group.prefix(append(group))
+                if sent.isEmpty { return }
+                if !loaded.separated.isEmpty {
+                    planned.formUnion(sent.map(\.recordName))
+                    for item in sent { deferUpdates(separatedBy: item.recordName) }
+                }
             }
         }
         // A pair that moves in a list gets another record: the new one is saved before the old one is deleted.

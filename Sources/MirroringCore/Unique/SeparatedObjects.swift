@@ -6,7 +6,8 @@ import CloudWire
 // An object that this device merged, and that turned out to be another object, is taken off the survivor's list of superseded records. Until
 // that change is sent, another device may merge the two after all: the server's list is right for a record that the server deletes. So the
 // batch with the shorter list updates the object's record, too, without fields: the server rejects it if the record was deleted meanwhile,
-// and a deletion that comes later is one of a device that knows of both.
+// and a deletion that comes later is one of a device that knows of both. If the batch has no room for that, the record is updated after the
+// list, and until the server has saved it, a deletion of it is a merge.
 
 extension RecordState {
     /// The record that superseded the object until this device found that they are two objects; nil for other objects.
@@ -14,10 +15,12 @@ extension RecordState {
         if case .string(let name)? = ancestor.unapplied[MirrorNames.separatedFrom]?.value { name } else { nil }
     }
 
-    /// The record that superseded a separated object after all: another device merged the two, and deleted the object's record before this
-    /// device took it off the list; nil for other objects.
+    /// The record that supersedes a separated object if the server deleted that: another device merged the two before this device took the
+    /// object off the list, and the server no longer has the list that shows it. nil once the server has saved the object's record after
+    /// the shorter list, and for other objects.
     var supersedingRecord: String? {
-        if case .string(let name)? = ancestor.unapplied[MirrorNames.supersededBy]?.value { name } else { nil }
+        get { if case .string(let name)? = ancestor.unapplied[MirrorNames.supersededBy]?.value { name } else { nil } }
+        set { ancestor.unapplied[MirrorNames.supersededBy] = newValue.map { Field(.string($0)) } }
     }
 
     /// The records that the next update takes off the server's list of superseded ones.
@@ -76,15 +79,16 @@ struct SentSeparations {
 
     /// Notes the server's response to the update of a record.
     func note(_ outcome: ItemOutcome, in state: inout RecordState) {
-        guard let survivor = survivors[state.recordName] else { return }
+        let survivor = survivors[state.recordName]
         switch outcome {
         case .saved:
-            state.ancestor.unapplied[MirrorNames.supersededBy] = nil
-            if survivor.isSaved { state.ancestor.unapplied[MirrorNames.separatedFrom] = nil }
+            // The server has the shorter list by now, or the batch that sends it names the record again.
+            if state.supersedingRecord != nil { state.supersedingRecord = nil }
+            if survivor?.isSaved == true { state.ancestor.unapplied[MirrorNames.separatedFrom] = nil }
         case .refused(let failure):
             // The next import may bring a deletion of the record. Without the list it would not be recognised as a merge.
-            guard survivor.isSaved, failure.code == .unknownItem || failure.code == .serverRecordChanged else { return }
-            state.ancestor.unapplied[MirrorNames.supersededBy] = Field(.string(survivor.name))
+            guard let survivor, survivor.isSaved, failure.code == .unknownItem || failure.code == .serverRecordChanged else { return }
+            state.supersedingRecord = survivor.name
         case .deleted, .aborted: return
         }
     }

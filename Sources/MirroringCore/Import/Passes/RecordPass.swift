@@ -131,11 +131,14 @@ struct RecordPass {
         state.adopt(outcome.adopted)
         if let names = outcome.mergedNames { state.merged = names }
         let keepsMerged = !listed.names.isEmpty && state.keepMerged(since: listed, in: work)
+        let superseding = state.supersedingRecord
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
+        // This version may be older than the survivor's list, and a device that has not read the list may delete it.
+        if superseding != nil { state.supersedingRecord = superseding }
         if let encrypted { state.encrypted = encrypted }
         // A forwarded version is still to be stamped, also if the values are equal.
         let isForwarding = work.loaded.former[record.recordName] != nil || state.forwardedEdits != nil
-        let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || state.encrypted.isReplacingAny
+        let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || superseding != nil || state.encrypted.isReplacingAny
         if state.stage != .needsDelete { state.stage = isAhead ? .needsUpload : .uploaded }
         state.failure = nil
         work.objects.put(state)
