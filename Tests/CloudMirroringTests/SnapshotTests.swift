@@ -6,7 +6,10 @@ import CloudKit
 @testable import CloudMirroring
 import CloudWire
 import CoreData
+import Crypto
 import Foundation
+import MirroringCore
+import SQLiteStore
 import Synchronization
 import TestBasics
 import Testing
@@ -38,6 +41,26 @@ private final class SnapshotWire: CloudTransport {
 
     /// The offsets that were requested, in order.
     var requests: [Int] { offsets.withLock { $0 } }
+
+    /// The bodies of the whole frames at the beginning of bytes.
+    static func bodies(_ bytes: [UInt8]) -> [[UInt8]] {
+        var rest = bytes[...], bodies: [[UInt8]] = []
+        while let head = SnapshotFrame.head(rest), rest.count >= SnapshotFrame.headBytes + head.length {
+            bodies.append(Array(rest.dropFirst(SnapshotFrame.headBytes).prefix(head.length)))
+            rest = rest.dropFirst(SnapshotFrame.headBytes + head.length)
+        }
+        return bodies
+    }
+
+    /// A snapshot of bodies.
+    static func frames(_ bodies: [[UInt8]]) -> [UInt8] {
+        var digest = SnapshotFrame.firstDigest, bytes: [UInt8] = []
+        for body in bodies {
+            digest = Array(SHA256.hash(data: digest + body))
+            bytes += SnapshotFrame.head(length: body.count, digest: digest) + body
+        }
+        return bytes
+    }
 
     /// The first frame of bytes, with a part of the next one.
     static func firstFrame(_ bytes: [UInt8]) -> [UInt8] {
@@ -208,6 +231,24 @@ private final class SnapshotWire: CloudTransport {
         #expect(other.requests.first == read.last)
     }
 
+    /// Frames are decoded until it is known that the import is too large for memory, and those that were requested by then.
+    @Test func laterFramesOfALargeImportAreStagedAsTheyArrive() async throws {
+        let (cloud, _) = try await Self.start()
+        let bodies = Mutex<[[UInt8]]>([])
+        let (phone, _) = try await Self.addPhone(cloud, staging: 0) { number, _, bytes in
+            if number > 5 { return .fail(CKError(.networkUnavailable, "the device died")) }
+            bodies.withLock { $0 += SnapshotWire.bodies(bytes).prefix(1) }
+            return .bytes(SnapshotWire.firstFrame(bytes))
+        }
+        try await phone.until { $0.activity == .offline }
+        let folder = SQLiteStore.supportFolder(of: phone.file).appendingPathComponent("_STAGED/\(phone.file.lastPathComponent)")
+        for number in 3...4 {
+            let staged = try Data(contentsOf: folder.appendingPathComponent("\(MirrorZone.home)-page-\(number)"))
+            let isAsItArrived = staged == Data("{\"zones\":[".utf8 + bodies.withLock { $0[number] } + "]}".utf8)
+            #expect(isAsItArrived, "page \(number)")
+        }
+    }
+
     @Test func assetsOfASnapshotAreDownloaded() async throws {
         let (cloud, tablet) = try await Self.start(isBuilt: false)
         try tablet.edit { context in
@@ -258,6 +299,41 @@ private final class SnapshotWire: CloudTransport {
         try await phone.settles { try phone.dump == tablet.dump }
         #expect(wire.requests.count <= request + 1)
         #expect(phone.transport.log.filter { $0 == "changes/zone" }.count > 2)
+    }
+
+    enum Forgery: CaseIterable {
+        case noRecord, deletedRecord, otherZone
+
+        /// - Returns: The body of a frame.
+        func body(_ received: ZoneChanges) -> [UInt8] {
+            var page = received
+            switch self {
+            case .noRecord:
+                let text = String(decoding: ZoneChangesResult.changes(page).encoded(), as: UTF8.self)
+                return Array(text.replacing(#""recordType":"#, with: #""recordType":7,"type":"#).utf8)
+            case .deletedRecord: page.records[3] = Record(recordName: page.records[3].recordName, recordType: "", isDeleted: true)
+            case .otherZone: page.zoneID = ZoneID(zoneName: "other")
+            }
+            return ZoneChangesResult.changes(page).encoded()
+        }
+    }
+
+    /// Digests are right, so that the frame is staged before it is decoded. The second time, it is decoded as it arrives.
+    @Test(arguments: Forgery.allCases, [4_000_000, 0]) func aFrameThatIsNoPageOfTheZoneIsNotUsed(forgery: Forgery, staging: Int)
+        async throws
+    {
+        let (cloud, tablet) = try await Self.start()
+        let (phone, wire) = try await Self.addPhone(cloud, staging: staging) { _, offset, bytes in
+            guard offset == 0 else { return .bytes(bytes) }
+            var bodies = SnapshotWire.bodies(bytes)
+            guard case .changes(let page)? = try? ZoneChangesResult(json: bodies[4]) else { return .fail(Self.lost) }
+            bodies[4] = forgery.body(page)
+            return .bytes(SnapshotWire.frames(bodies))
+        }
+        let views = Views(of: phone, Self.posts)
+        try await phone.settles { try phone.dump == tablet.dump }
+        #expect(views.all.filter { $0 != "0" } == ["150"])
+        #expect(wire.requests.count { $0 == 0 } == (staging == 0 ? 2 : 1))
     }
 
     @Test func aServerThatWasRestoredDuringTheReadIsReadAnew() async throws {

@@ -153,4 +153,36 @@ import Testing
     func theTokenBehindAPageIsReadBeforeItsRecords(text: String, token: String?) {
         #expect(ZoneChangesResult.tokenIfMoreComing(json: Array(text.utf8)) == token)
     }
+
+    @Test(arguments: [
+        (
+            #"{"zoneID":{"zoneName":"home"},"syncToken":"a7","moreComing":true,"records":[]}"#,
+            ("a7", 0, false)
+        ),
+        (
+            #"{"records":[{"recordName":"}]"},{"list":[1,[2]]}],"moreComing":true,"syncToken":"a7"}"#,
+            ("a7", 2, false)
+        ),
+        (
+            #"{"records":[{"fields":{"CD_data":{"type":"ASSETID_LIST"}}}],"moreComing":true,"syncToken":"a7"}"#,
+            ("a7", 1, true)
+        ),
+        (
+            #"{"records":[{"fields":{"CD_title":{"value":"","isEncrypted":true}}}],"moreComing":true,"syncToken":"a7"}"#,
+            ("a7", 1, true)
+        ),
+        (#"{"syncToken":"a7","moreComing":false,"records":[]}"#, nil),
+        (#"{"moreComing":true,"records":[]}"#, nil),
+        (#"{"syncToken":"a7","moreComing":true,"records":{}}"#, nil),
+        (#"{"syncToken":"a7","moreComing":true,"records":[{]}"#, nil),
+        (#"{"syncToken":"a7","moreComing":true,"records":[]}}"#, nil),
+        (#"{"syncToken":"a7","moreComing":true,"records":["#, nil),
+        ("", nil),
+    ])
+    func theOutlineOfAPageIsReadWithoutItsRecords(text: String, expected: (token: String, count: Int, hasContents: Bool)?) {
+        let outline = ZoneChangesResult.outlineIfMoreComing(json: Array(text.utf8))
+        #expect(outline?.syncToken == expected?.token)
+        #expect(outline?.recordCount == expected?.count)
+        #expect(outline?.hasContents == expected?.hasContents)
+    }
 }

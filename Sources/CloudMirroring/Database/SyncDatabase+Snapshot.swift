@@ -107,6 +107,27 @@ extension SyncDatabase {
         }
     }
 
+    /// Returns the next frame of a snapshot as it arrives; nil if the next page of the zone has to be decoded first. It is then read by
+    /// ``page(of:recordsMax:isCounting:announce:)``, without another request.
+    ///
+    /// - Parameter announce: Receives the position behind the frame, unless the frame has to be decoded.
+    /// - Throws: An error of the connection, after which the same position is read again.
+    func undecodedPage(of zone: ZoneTable.Row, announce: @Sendable (String) -> Void = { _ in }) async throws -> UndecodedPage? {
+        guard !mapping.hasEncryptedFields, let position = SnapshotPosition(zone.token), position.recordsRead == 0 else { return nil }
+        do {
+            let frame = try await frame(at: position)
+            guard let outline = ZoneChangesResult.outlineIfMoreComing(json: frame.body), !outline.hasContents else { return nil }
+            if let end = position.end, frame.end >= end.byteCount { return nil }
+            let next = frame.position(after: position, syncToken: outline.syncToken).text
+            announce(next)
+            return UndecodedPage(
+                body: frame.body, recordCount: outline.recordCount, askedWith: zone.token, token: next,
+                generation: zone.isFullFetch ? zone.generation : nil)
+        } catch is Unusable {
+            return nil
+        }
+    }
+
     private func frame(at position: SnapshotPosition) async throws -> Frame {
         let rest = (position.end?.byteCount ?? SnapshotPosition.bytesMax) - position.offset
         var bytes = snapshots.bytes(of: position.identifier, from: position.offset)

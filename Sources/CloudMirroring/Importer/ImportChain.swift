@@ -92,9 +92,15 @@ struct ImportChain: Sendable {
     /// More changes may have been made since the last page arrived.
     mutating func reopen() { isComplete = false }
 
-    /// Takes over that all pages in memory are in the file.
-    mutating func wasStaged() {
+    /// Takes over that all pages in memory are in the file, and one that arrived behind them.
+    mutating func wasStaged(with next: UndecodedPage? = nil) {
         stagedCount += Int64(pages.count)
+        if let next {
+            stagedCount += 1
+            changeCount += next.recordCount
+            token = next.token
+            isComplete = false
+        }
         pages = []
         assets = [:]
         bytes = 0

@@ -31,6 +31,9 @@ struct Importer: Sendable {
         /// When the permissions in the public database were last requested.
         var permissionsRequested = Date.distantPast
 
+        /// Whether the next page of a zone joins others in the file, where it is without ``ImportPage/newObjects``.
+        func isStaging(_ zone: MirrorZone) -> Bool { chains[zone.number].map { $0.stagedCount > 0 } ?? false }
+
         /// Forgets pages of a zone that are fetched again.
         mutating func forgetChain(of zone: MirrorZone) {
             chains[zone.number] = nil

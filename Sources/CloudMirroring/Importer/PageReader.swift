@@ -41,7 +41,11 @@ struct PageReader: Sendable {
         }
         var next = row
         next.token = chain.token
-        var page = try await page(of: next, isStaging: chain.stagedCount > 0, database)
+        var page: ImportPage
+        switch try await self.page(of: next, database) {
+        case .decoded(let decoded): page = decoded
+        case .undecoded(let undecoded): return try await stage(chain, with: undecoded, of: row, received: undecoded.recordCount)
+        }
         var needed: [ImportNeeds.AssetNeed] = []
         while true {
             try Task.checkCancellation()
@@ -57,51 +61,61 @@ struct PageReader: Sendable {
             }
             for request in dropped { request.cancel() }
             page = smaller
-            prefetch(isStaging: chain.stagedCount > 0, database)
+            prefetch(database)
         }
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)
         chain.append(page, download.contents)
         // Once pages are in the file, each one follows them while the next one is fetched and decoded.
         if page.moreComing, chain.stagedCount > 0 || chain.bytes > sync.environment.stagingBytesMax {
-            let staged = chain
-            sync.state.withLock { $0.importer.mayHaveStaged = true }
-            guard try await sync.onQueue({ [file] in try file.stage(staged) }) else {
-                try await sync.onQueue { [file] in try file.unstage(row.zone) }
-                sync.state.withLock { $0.importer.forgetChain(of: row.zone) }
-                return (ImportChain(row), ChangeCount(received: page.changeCount, dropped: chain.changeCount), false)
-            }
-            chain.wasStaged()
+            return try await stage(chain, of: row, received: page.changeCount)
         }
         sync.state.withLock { [chain] in $0.importer.chains[row.zone.number] = chain }
         return (chain, ChangeCount(received: page.changeCount), false)
     }
 
-    /// Returns the next page of a zone, and prefetches those behind it.
+    /// Stages the pages of a chain that are in memory, and one behind them.
     ///
-    /// - Parameter isStaging: Whether the pages of the zone wait in the file, where they are without ``ImportPage/newObjects``.
-    private func page(of row: ZoneTable.Row, isStaging: Bool, _ database: SyncDatabase) async throws -> ImportPage {
+    /// - Parameter received: The number of changes in the page that arrived last.
+    private func stage(
+        _ chain: ImportChain, with next: UndecodedPage? = nil, of row: ZoneTable.Row, received: Int
+    ) async throws -> (chain: ImportChain, count: ChangeCount, isPushed: Bool) {
+        sync.state.withLock { $0.importer.mayHaveStaged = true }
+        let isStaged = try await sync.onQueue { [file] in try file.stage(chain, with: next) }
+        var staged = chain
+        staged.wasStaged(with: next)
+        guard isStaged else {
+            try await sync.onQueue { [file] in try file.unstage(row.zone) }
+            sync.state.withLock { $0.importer.forgetChain(of: row.zone) }
+            return (ImportChain(row), ChangeCount(received: received, dropped: staged.changeCount), false)
+        }
+        sync.state.withLock { [staged] in $0.importer.chains[row.zone.number] = staged }
+        return (staged, ChangeCount(received: received), false)
+    }
+
+    /// Returns the next page of a zone, and prefetches those behind it.
+    private func page(of row: ZoneTable.Row, _ database: SyncDatabase) async throws -> FetchedPage {
         let (prefetched, dropped, isDue) = sync.state.withLock { state in
             let prefetched = state.importer.prefetched.take(row)
             let dropped = prefetched == nil ? state.importer.prefetched.drop() : []
             return (prefetched, dropped, state.importer.remaining.isDue(row.zone.number))
         }
         for request in dropped { request.cancel() }
-        let page: ImportPage
+        let page: FetchedPage
         if let prefetched {
             // The page behind it, if that is known by now.
-            prefetch(isStaging: isStaging, database)
+            prefetch(database)
             page = try await withTaskCancellationHandler {
                 try await prefetched.page.value
             } onCancel: {
                 prefetched.page.cancel()
             }
         } else {
-            page = try await fetch(row, isCounting: isDue, isStaging: isStaging, database)
+            page = try await fetch(row, isCounting: isDue, database)
             if page.moreComing { sync.state.withLock { [page] in $0.importer.prefetched.begin(at: row.following(page.token)) } }
         }
         sync.state.withLock { [page] in $0.importer.remaining.take(page, wasAsked: prefetched?.isCounting ?? isDue) }
-        prefetch(isStaging: isStaging, database)
+        prefetch(database)
         return page
     }
 
@@ -111,8 +125,15 @@ struct PageReader: Sendable {
 
     /// - Parameter announce: Receives the token behind the page, at most once and as soon as it is known, if there is a page behind it.
     private func fetch(
-        _ row: ZoneTable.Row, isCounting: Bool, isStaging: Bool, _ database: SyncDatabase, announce: @Sendable (String) -> Void = { _ in }
-    ) async throws -> ImportPage {
+        _ row: ZoneTable.Row, isCounting: Bool, _ database: SyncDatabase, announce: @Sendable (String) -> Void = { _ in }
+    ) async throws -> FetchedPage {
+        let (isStaging, hasLostPages) = sync.state.withLock { state in
+            (state.importer.isStaging(row.zone), state.importer.zonesThatLostPages.contains(row.zone.number))
+        }
+        // Where a staged page was lost, a frame of the snapshot may be no change page.
+        if isStaging, !hasLostPages, !isCounting, let page = try await database.undecodedPage(of: row, announce: announce) {
+            return .undecoded(page)
+        }
         let isAnnounced = Atomic(false)
         var page = try await database.page(of: row, isCounting: isCounting) { token in
             isAnnounced.store(true, ordering: .relaxed)
@@ -121,11 +142,11 @@ struct PageReader: Sendable {
         if page.moreComing, !isAnnounced.load(ordering: .relaxed) { announce(page.token) }
         // A new device knows none of them: their rows are made while the page before is written.
         if page.generation != nil, !isStaging { page.newObjects = NewObjects(page.records, mapping: file.mapping) }
-        return page
+        return .decoded(page)
     }
 
     /// Starts the request for the next page; as its token is known, the one for the page behind it.
-    private func prefetch(isStaging: Bool, _ database: SyncDatabase) {
+    private func prefetch(_ database: SyncDatabase) {
         // A cancelled import, or a dropped page.
         if Task.isCancelled { return }
         sync.state.withLock { state in
@@ -133,9 +154,9 @@ struct PageReader: Sendable {
             let isCounting = !state.importer.prefetched.isCounting && state.importer.remaining.isDue(row.zone.number)
             let series = state.importer.prefetched.series
             let page = Task(executorPreference: sync.environment.executor) {
-                try await fetch(row, isCounting: isCounting, isStaging: isStaging, database) { token in
+                try await fetch(row, isCounting: isCounting, database) { token in
                     let isCurrent = sync.state.withLock { $0.importer.prefetched.announce(token, behind: row, in: series) }
-                    if isCurrent { prefetch(isStaging: isStaging, database) }
+                    if isCurrent { prefetch(database) }
                 }
             }
             state.importer.prefetched.append(

@@ -10,7 +10,7 @@ struct PrefetchedPage: Sendable {
     let token: String?
     let isFullFetch: Bool
     let isCounting: Bool
-    let page: Task<ImportPage, any Error>
+    let page: Task<FetchedPage, any Error>
 
     func isPage(of row: ZoneTable.Row) -> Bool { zone == row.zone && token == row.token && isFullFetch == row.isFullFetch }
 }
@@ -21,7 +21,7 @@ struct PrefetchedPage: Sendable {
 ///              └ in flight or arrived
 ///
 /// A page has the token that the one behind it follows. That of a snapshot is known before the page is decoded, so that pages are decoded
-/// in parallel; of other pages, at most the last one is in flight.
+/// in parallel, as far as they are decoded; of other pages, at most the last one is in flight.
 struct PrefetchedPages: Sendable {
     /// Pages that arrived or are in flight. With one, decoding waits whenever the file takes longer for a page than usual, as at a checkpoint.
     private static let countMax = 2
@@ -64,7 +64,7 @@ struct PrefetchedPages: Sendable {
     /// Forgets all pages.
     ///
     /// - Returns: Their requests, which the caller cancels outside the lock of the state.
-    mutating func drop() -> [Task<ImportPage, any Error>] {
+    mutating func drop() -> [Task<FetchedPage, any Error>] {
         defer { (pages, next, series) = ([], nil, series + 1) }
         return pages.map(\.page)
     }

@@ -22,7 +22,7 @@ struct RemainingCount: Sendable {
         return count == nil && changesUntilRequest <= 0
     }
 
-    mutating func take(_ page: ImportPage, wasAsked: Bool) {
+    mutating func take(_ page: FetchedPage, wasAsked: Bool) {
         if let counted = page.remaining {
             count = counted
         } else if wasAsked {

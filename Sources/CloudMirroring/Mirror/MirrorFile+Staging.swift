@@ -31,16 +31,21 @@ extension MirrorFile {
 
     /// Stages the pages of a chain that are in memory, behind those that are staged.
     ///
+    /// - Parameter next: A page that follows them.
     /// - Returns: false if the chain doesn't follow the zone's token any more.
-    func stage(_ chain: ImportChain) throws -> Bool {
+    func stage(_ chain: ImportChain, with next: UndecodedPage? = nil) throws -> Bool {
         let (zone, files) = (chain.zone.number, stagedFiles)
         if chain.stagedCount == 0 { files?.remove(zone) }
-        // Where a file cannot be written, the table is tried, and has the error.
-        let pages = chain.pages.enumerated().map { index, page in
+        var staged = chain.pages.map { $0.staged(in: chain.zone) }
+        if let next { staged.append(next.staged) }
+        let pages = staged.enumerated().map { index, page in
+            var page = page
             let number = chain.stagedCount + Int64(index)
-            let body = page.stagedBody(in: chain.zone)
-            let digest = try? files?.add(body, page: number, zone: zone)
-            return (number: number, row: page.staged(digest.map { .file(digest: $0) } ?? .row(body)))
+            // Where a file cannot be written, the table is tried, and has the error.
+            if case .row(let body) = page.body, let digest = try? files?.add(body, page: number, zone: zone) {
+                page.body = .file(digest: digest)
+            }
+            return (number: number, row: page)
         }
         let contents = chain.assets.filter { asset, content in
             guard let files, content.count >= StagedFiles.assetBytesMin else { return true }
@@ -90,7 +95,7 @@ extension MirrorFile {
         }
     }
 
-    /// A staged page is gone, or its file is gone or damaged.
+    /// A staged page is gone, its file is gone or damaged, or its body is no change page.
     struct StagedPageLost: Error {}
 
     /// Hands out the pages of a chain in order. A staged page is read and decoded on another thread while the page before it is applied.
@@ -118,9 +123,9 @@ extension MirrorFile {
     private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {
         guard number < chain.stagedCount else { return nil }
         guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
-        let (files, zone) = (stagedFiles, chain.zone.number)
-        return PageDecoding(page, mapping, isParallel: !surroundings.isDeterministic) { digest in
-            guard let body = files?.body(ofPage: number, zone: zone, digest: digest) else { throw StagedPageLost() }
+        let (files, zone) = (stagedFiles, chain.zone)
+        return PageDecoding(page, of: zone, mapping, isParallel: !surroundings.isDeterministic) { digest in
+            guard let body = files?.body(ofPage: number, zone: zone.number, digest: digest) else { throw StagedPageLost() }
             return body
         }
     }
@@ -135,7 +140,7 @@ private final class PageDecoding: Sendable {
 
     /// - Parameter read: Reads the body of a file with a digest.
     init(
-        _ staged: StagedPageTable.Page, _ mapping: RecordMapping, isParallel: Bool,
+        _ staged: StagedPageTable.Page, of zone: MirrorZone, _ mapping: RecordMapping, isParallel: Bool,
         _ read: @escaping @Sendable (_ digest: [UInt8]) throws -> [UInt8]
     ) {
         isInRow = if case .row = staged.body { true } else { false }
@@ -146,7 +151,7 @@ private final class PageDecoding: Sendable {
                     case .file(let digest): try read(digest)
                     case .row(let body): body
                     }
-                return try ImportPage(staged, body, mapping)
+                return try ImportPage(staged, body, of: zone, mapping)
             }
             result.withLock { $0 = decoded }
             isDecoded.signal()
@@ -163,23 +168,29 @@ private final class PageDecoding: Sendable {
 }
 
 extension ImportPage {
-    fileprivate func staged(_ body: StagedPageTable.Body) -> StagedPageTable.Page {
-        StagedPageTable.Page(askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty, body: body)
-    }
-
-    fileprivate func stagedBody(in zone: MirrorZone) -> [UInt8] {
+    fileprivate func staged(in zone: MirrorZone) -> StagedPageTable.Page {
         let deleted = deletions.map { Record(recordName: $0, recordType: "", isDeleted: true) }
         let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
-        return ZoneChangesResponse(zones: [.changes(changes)]).encoded()
+        let body = ZoneChangesResponse(zones: [.changes(changes)]).encoded()
+        return StagedPageTable.Page(
+            askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty, body: .row(body))
     }
 
-    fileprivate init(_ staged: StagedPageTable.Page, _ body: [UInt8], _ mapping: RecordMapping) throws {
-        guard case .changes(let changes)? = try ZoneChangesResponse(json: body).zones.first else {
-            throw CloudFailure(.internalError, "the local store: a staged change page cannot be read")
-        }
+    fileprivate init(_ staged: StagedPageTable.Page, _ body: [UInt8], of zone: MirrorZone, _ mapping: RecordMapping) throws {
+        // One that was staged undecoded may be anything.
+        guard case .changes(let changes)? = try? ZoneChangesResponse(json: body).zones.first,
+            changes.zoneID.zoneName == zone.id.zoneName, staged.hasDeletions == changes.records.contains(where: \.isDeleted)
+        else { throw MirrorFile.StagedPageLost() }
         self.init(
             records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
             askedWith: staged.askedWith, token: staged.token, moreComing: changes.moreComing, generation: staged.generation)
         if generation != nil { newObjects = NewObjects(records, mapping: mapping) }
+    }
+}
+
+extension UndecodedPage {
+    fileprivate var staged: StagedPageTable.Page {
+        let body = Array("{\"zones\":[".utf8) + body + Array("]}".utf8)
+        return StagedPageTable.Page(askedWith: askedWith, token: token, generation: generation, hasDeletions: false, body: .row(body))
     }
 }

@@ -234,6 +234,48 @@ extension ZoneChangesResult {
         }
         return moreComing == true ? token : nil
     }
+
+    /// A page that others follow, of which no record is decoded.
+    package struct Outline: Hashable, Sendable {
+        package var syncToken: String
+        package var recordCount: Int
+        /// Whether a record has an asset or an encrypted value, as far as the text shows.
+        package var hasContents: Bool
+    }
+
+    /// Returns the outline of a page that others follow; nil for the last page, and for a text that cannot be read.
+    ///
+    /// The text is JSON, but its records may be none.
+    package static func outlineIfMoreComing(json: [UInt8]) -> Outline? {
+        json.withUnsafeBufferPointer { bytes in
+            let text = UnsafeRawBufferPointer(bytes)
+            let hasContents = TextMark.asset.occurs(in: text) || TextMark.encrypted.occurs(in: text)
+            var reader = JSONReader(bytes)
+            return try? outlineIfMoreComing(&reader, hasContents: hasContents)
+        }
+    }
+
+    private static func outlineIfMoreComing(_ reader: inout JSONReader, hasContents: Bool) throws(JSONFault) -> Outline? {
+        var token: String?, moreComing = false, count = 0
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "syncToken": token = try reader.readString()
+            case "moreComing": moreComing = try reader.readFlag()
+            case "records":
+                count = 0
+                try reader.beginArray()
+                while try reader.nextElement() {
+                    try reader.skipValue()
+                    count += 1
+                }
+            default: try reader.skipValue()
+            }
+        }
+        try reader.expectEnd()
+        guard moreComing, let token else { return nil }
+        return Outline(syncToken: token, recordCount: count, hasContents: hasContents)
+    }
 }
 
 extension ZoneChangesResponse: WireMessage {

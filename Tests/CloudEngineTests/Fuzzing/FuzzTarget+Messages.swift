@@ -76,10 +76,13 @@ extension FuzzTarget {
         }
         let body = Array(bytes.dropFirst(SnapshotFrame.headBytes))
         _ = ZoneChangesResult.tokenIfMoreComing(json: body)
+        _ = ZoneChangesResult.outlineIfMoreComing(json: body)
         guard let result = try? ZoneChangesResult(json: body) else { return nil }
-        var token: String?
-        if case .changes(let page) = result, page.moreComing { token = page.syncToken }
-        let announced = ZoneChangesResult.tokenIfMoreComing(json: result.encoded())
-        return announced == token ? nil : "a body announces another token than it has"
+        var token: String?, count: Int?
+        if case .changes(let page) = result, page.moreComing { (token, count) = (page.syncToken, page.records.count) }
+        let encoded = result.encoded()
+        let outline = ZoneChangesResult.outlineIfMoreComing(json: encoded)
+        if outline?.syncToken != token || outline?.recordCount != count { return "the outline of a body is of another page" }
+        return ZoneChangesResult.tokenIfMoreComing(json: encoded) == token ? nil : "a body announces another token than it has"
     }
 }
