@@ -36,20 +36,26 @@ final class HostileStage: Sendable {
     let transport: InProcessTransport
     let keys: URL
 
-    init() async throws {
-        cloud = try InProcessCloud()
+    /// - Parameter limits: nil for a server without snapshots.
+    init(snapshots limits: Limits? = nil) async throws {
+        cloud = if let limits { try InProcessCloud(limits: limits, hasSnapshots: true) } else { try InProcessCloud() }
         transport = try await cloud.addUser("mia", device: "tablet")
         keys = EncryptedPosts.keyFile()
     }
 
     /// - Parameter keys: nil for those that the devices share.
-    func device(_ name: String, keys: URL? = nil, file: URL? = nil) async throws -> Device {
-        try Device(name, try await cloud.addDevice(name, of: "mia"), file: file, model: EncryptedPosts.model) { [own = self.keys] in
-            $0.cloudKitContainerOptions?.encryptionKeys = .file(keys ?? own)
+    func device(
+        _ name: String, keys: URL? = nil, file: URL? = nil, configure: (inout SyncEnvironment) -> Void = { _ in }
+    ) async throws -> Device {
+        let describe = { [own = self.keys] (description: NSPersistentStoreDescription) -> Void in
+            description.cloudKitContainerOptions?.encryptionKeys = .file(keys ?? own)
         }
+        return try Device(
+            name, try await cloud.addDevice(name, of: "mia"), file: file, model: EncryptedPosts.model, describe: describe,
+            configure: configure)
     }
 
-    private var client: CloudDatabaseClient {
+    var client: CloudDatabaseClient {
         CloudDatabaseClient(
             containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: transport)
     }

@@ -77,7 +77,7 @@ import Testing
         _ = try device.container.syncState(of: try device.read { try #require(try $0.post(titled: "Trip")?.objectID) })
         #expect(
             try rows(device, "SELECT name FROM pragma_table_info('TARN_STAGEDPAGE')")
-                == ["zone", "number", "asked", "token", "generation", "deletes", "digest", "body"])
+                == ["zone", "number", "asked", "token", "generation", "deletes", "form", "digest", "body"])
     }
 
     /// The earlier format had the number of a list in progress below zero.

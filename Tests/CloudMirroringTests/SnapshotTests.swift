@@ -131,8 +131,13 @@ private final class SnapshotWire: CloudTransport {
     }
 
     private static func build(_ cloud: InProcessCloud, _ tablet: Device) async throws {
-        let client = CloudDatabaseClient(
-            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: tablet.transport)
+        try await build(
+            cloud,
+            CloudDatabaseClient(
+                containerIdentifier: Device.containerIdentifier, environment: .development, scope: .private, transport: tablet.transport))
+    }
+
+    private static func build(_ cloud: InProcessCloud, _ client: CloudDatabaseClient) async throws {
         let query = ZoneChangesQuery(zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
         let answer = try await client.zoneChanges(ZoneChangesRequest(zones: [query]), asking: [.snapshots])
         guard case .changes(let page)? = answer.zones.first, page.snapshot != nil else { throw WireError(.internalError, "no snapshot") }
@@ -244,9 +249,32 @@ private final class SnapshotWire: CloudTransport {
         let folder = SQLiteStore.supportFolder(of: phone.file).appendingPathComponent("_STAGED/\(phone.file.lastPathComponent)")
         for number in 3...4 {
             let staged = try Data(contentsOf: folder.appendingPathComponent("\(MirrorZone.home)-page-\(number)"))
-            let isAsItArrived = staged == Data("{\"zones\":[".utf8 + bodies.withLock { $0[number] } + "]}".utf8)
+            let isAsItArrived = staged == Data(bodies.withLock { $0[number] })
             #expect(isAsItArrived, "page \(number)")
         }
+    }
+
+    /// The frame of the damaged value is staged as it arrived, or decoded.
+    @Test(arguments: [4_000_000, 0]) func encryptedValuesOfASnapshotAreDecrypted(staging: Int) async throws {
+        let stage = try await HostileStage(snapshots: Self.limits)
+        let tablet = try await stage.device("tablet")
+        func insert(_ numbers: Range<Int>) async throws {
+            try tablet.edit { context in
+                for number in numbers { context.insert("Post", ["title": "\(number)", "content": "text of \(number)"]) }
+            }
+            try await tablet.container.sync(timeout: .seconds(600))
+        }
+        try await insert(0..<170)
+        try await stage.write(["CD_content": Field(.bytes([3, 1, 4]), isEncrypted: true)], to: "0")
+        try await insert(170..<300)
+        try await Self.build(stage.cloud, stage.client)
+        let phone = try await stage.device("phone", configure: Self.stage(staging))
+        try await phone.container.sync(timeout: .seconds(600))
+        let contents = try phone.read { context in
+            try context.all("Post").compactMap { $0.value(forKey: "content") as? String }.sorted()
+        }
+        #expect(contents == (1..<300).map { "text of \($0)" }.sorted())
+        #expect(try phone.unreadable == ["content damaged"])
     }
 
     @Test func assetsOfASnapshotAreDownloaded() async throws {

@@ -113,10 +113,10 @@ extension SyncDatabase {
     /// - Parameter announce: Receives the position behind the frame, unless the frame has to be decoded.
     /// - Throws: An error of the connection, after which the same position is read again.
     func undecodedPage(of zone: ZoneTable.Row, announce: @Sendable (String) -> Void = { _ in }) async throws -> UndecodedPage? {
-        guard !mapping.hasEncryptedFields, let position = SnapshotPosition(zone.token), position.recordsRead == 0 else { return nil }
+        guard let position = SnapshotPosition(zone.token), position.recordsRead == 0 else { return nil }
         do {
             let frame = try await frame(at: position)
-            guard let outline = ZoneChangesResult.outlineIfMoreComing(json: frame.body), !outline.hasContents else { return nil }
+            guard let outline = ZoneChangesResult.outlineIfMoreComing(json: frame.body), !outline.hasAssets else { return nil }
             if let end = position.end, frame.end >= end.byteCount { return nil }
             let next = frame.position(after: position, syncToken: outline.syncToken).text
             announce(next)

@@ -162,9 +162,14 @@ struct SyncDatabase: Sendable {
         }
     }
 
+    /// Returns a received record with decrypted values.
+    ///
+    /// - Throws: `CloudFailure` for keys that cannot be read.
+    func opened(_ record: Record, of zone: ZoneID) throws -> Record { try sealer.opened(record, mapping, in: place(zone)) }
+
     func page(_ changes: ZoneChanges, of zone: ZoneID, askedWith token: String?, generation: Int64? = nil) throws -> ImportPage {
         ImportPage(
-            records: try changes.records.filter { !$0.isDeleted }.map { try sealer.opened($0, mapping, in: place(zone)) },
+            records: try changes.records.filter { !$0.isDeleted }.map { try opened($0, of: zone) },
             deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: token, token: changes.syncToken,
             moreComing: changes.moreComing, generation: generation, remaining: changes.remaining)
     }

@@ -40,7 +40,7 @@ enum FetchedPage: Sendable {
 
 /// A frame of a snapshot that is staged as it arrived, and decoded when the import is applied. Others follow it.
 ///
-/// Its records have no assets to download and no values to decrypt.
+/// Its records have no assets to download.
 struct UndecodedPage: Sendable {
     /// One `ZoneChangesResult` as JSON.
     var body: [UInt8]

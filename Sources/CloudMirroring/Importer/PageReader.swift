@@ -206,7 +206,7 @@ struct PageReader: Sendable {
         while true {
             try Task.checkCancellation()
             let ending = events.endingNow(), complete = chain, names = withheld
-            switch try await sync.onQueue({ [file] in try file.apply(complete, withholding: names, ending: ending) }) {
+            switch try await sync.onQueue({ [file] in try file.apply(complete, database, withholding: names, ending: ending) }) {
             case .applied(let records, let commit, let zone, let isListed, let hasShare, let unreadable):
                 sync.state.withLock { $0.importer.chains[row.zone.number] = nil }
                 events.didStore(ending)

@@ -57,7 +57,7 @@ struct RejectedChangeReverter: Sendable {
         page.quarantine(download.unreadable)
         var chain = ImportChain(page, of: row.zone)
         chain.add(download.contents)
-        switch try await sync.onQueue({ [file = sync.file, chain] in try file.apply(chain, ending: nil) }) {
+        switch try await sync.onQueue({ [file = sync.file, chain] in try file.apply(chain, database, ending: nil) }) {
         case .applied(_, let commit, let zone, _, _, _):
             if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
             sync.merge(commit)
@@ -91,7 +91,7 @@ extension SyncDatabase {
             for result in results {
                 switch result {
                 case .record(let record) where record.isDeleted: missing.insert(record.recordName)
-                case .record(let record): records.append(try sealer.opened(record, mapping, in: place(zone)))
+                case .record(let record): records.append(try opened(record, of: zone))
                 case .failure(let name, let error, _) where error.code == .notFound: missing.insert(name)
                 case .failure(_, let error, _): failure = failure ?? CloudFailure(error)
                 }

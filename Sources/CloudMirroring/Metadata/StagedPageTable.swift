@@ -11,14 +11,14 @@ import SQLiteStore
 /// pages wait here until the last one has arrived, also if the process ends in between, and one transaction applies them all.
 ///
 ///     TARN_STAGEDPAGE   zone, number      the token it was requested with, its own token, and the digest of the file with the body; or
-///                                         the body, as `changes/zone` has it, where files cannot be written
+///                                         the body, where files cannot be written
 ///     TARN_STAGEDASSET  zone, asset, part contents in parts of at most ``partBytes`` bytes, below ``StagedFiles/assetBytesMin`` or
 ///                                         where files cannot be written
 enum StagedPageTable {
     static let statements = [
         """
         CREATE TABLE IF NOT EXISTS TARN_STAGEDPAGE (zone INTEGER NOT NULL, number INTEGER NOT NULL, asked TEXT, token TEXT NOT NULL, \
-        generation INTEGER, deletes INTEGER NOT NULL, digest BLOB, body BLOB, PRIMARY KEY (zone, number))
+        generation INTEGER, deletes INTEGER NOT NULL, form INTEGER NOT NULL, digest BLOB, body BLOB, PRIMARY KEY (zone, number))
         """,
         """
         CREATE TABLE IF NOT EXISTS TARN_STAGEDASSET (zone INTEGER NOT NULL, asset TEXT NOT NULL, part INTEGER NOT NULL, \
@@ -35,10 +35,19 @@ enum StagedPageTable {
         /// The number of the full fetch that the page belongs to, if it does.
         var generation: Int64?
         var hasDeletions: Bool
+        var form: Form
         var body: Body
     }
 
-    /// Where the body of a page is: an encoded `ZoneChangesResponse` with one zone.
+    /// What the body of a page is.
+    enum Form: Int64, Sendable {
+        /// A `ZoneChangesResponse` with one zone that this device encoded. Values of its records are decrypted.
+        case decrypted = 0
+        /// A `ZoneChangesResult` of the server. It may be anything that the server sent.
+        case arrived = 1
+    }
+
+    /// Where the body of a page is.
     enum Body: Sendable {
         /// In one of ``StagedFiles``.
         case file(digest: [UInt8])
@@ -55,7 +64,7 @@ enum StagedPageTable {
         var hasDeletions: Bool
     }
 
-    /// Drops the tables of formats before ``SyncMetadataFormat/pageFiles``. Their pages are fetched again.
+    /// Drops the tables of formats before ``SyncMetadataFormat/arrivedPages``. Their pages are fetched again.
     static func dropEarlier(_ writer: StoreWriter) throws {
         for table in ["TARN_STAGEDPAGE", "TARN_STAGEDASSET"] { try writer.execute("DROP TABLE IF EXISTS \(table)") }
     }
@@ -86,11 +95,14 @@ enum StagedPageTable {
             case .row(let body): (.null, .blob(Data(body)))
             }
         try writer.execute(
-            "INSERT INTO TARN_STAGEDPAGE (zone, number, asked, token, generation, deletes, digest, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            """
+            INSERT INTO TARN_STAGEDPAGE (zone, number, asked, token, generation, deletes, form, digest, body) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
             [
                 .int(zone), .int(number), page.askedWith.map { .text($0) } ?? .null, .text(page.token),
                 page.generation.map { .int($0) } ?? .null,
-                .int(page.hasDeletions ? 1 : 0), digest, body,
+                .int(page.hasDeletions ? 1 : 0), .int(page.form.rawValue), digest, body,
             ])
     }
 
@@ -108,12 +120,13 @@ enum StagedPageTable {
     static func page(_ number: Int64, zone: Int64, _ reader: StoreReader) throws -> Page? {
         var page: Page?
         try reader.query(
-            "SELECT asked, token, generation, deletes, digest, body FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?",
+            "SELECT asked, token, generation, deletes, digest, body, form FROM TARN_STAGEDPAGE WHERE zone = ? AND number = ?",
             [.int(zone), .int(number)]
         ) { row in
             let body = row.blob(4).map { Body.file(digest: [UInt8]($0)) } ?? row.blob(5).map { Body.row([UInt8]($0)) }
-            guard let token = row.text(1), let body else { return }
-            page = Page(askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, body: body)
+            guard let token = row.text(1), let body, let form = Form(rawValue: row.int(6)) else { return }
+            page = Page(
+                askedWith: row.text(0), token: token, generation: row.optionalInt(2), hasDeletions: row.int(3) == 1, form: form, body: body)
         }
         return page
     }

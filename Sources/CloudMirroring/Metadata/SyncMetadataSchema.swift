@@ -40,8 +40,10 @@ enum SyncMetadataFormat: Int64, CaseIterable {
     case encryptedFields = 15
     /// Staged pages are files.
     case pageFiles = 16
+    /// Staged pages may be as they arrived.
+    case arrivedPages = 17
 
-    static let current = SyncMetadataFormat.pageFiles
+    static let current = SyncMetadataFormat.arrivedPages
 }
 
 /// The tables of the sync metadata, in the file of the store whose rows they describe: a row and its metadata are written in one
@@ -73,7 +75,7 @@ enum SyncMetadataSchema {
             if isBefore(.relocatedRecords) { try RecordTable.addRelocated(writer) }
             if isBefore(.exportedTokens) { try ZoneTable.addExportedToken(writer) }
             if isBefore(.encryptedFields) { try RecordTable.addEncrypted(writer) }
-            if isBefore(.pageFiles) { try StagedPageTable.dropEarlier(writer) }
+            if isBefore(.arrivedPages) { try StagedPageTable.dropEarlier(writer) }
             let hasRedirects = try writer.hasTable("TARN_MERGED")
             if isBefore(.relocatedRecords), hasRedirects { try RedirectTable.addReferenced(writer) }
             // Later formats have more tables and indexes.

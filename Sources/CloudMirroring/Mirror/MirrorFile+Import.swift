@@ -38,9 +38,12 @@ extension MirrorFile {
     /// Applies the pages of a chain in one transaction: rows, links, sync metadata and token, with one history transaction.
     ///
     /// - Parameters:
+    ///   - database: Decrypts pages that were staged as they arrived.
     ///   - names: Withheld records that stay withheld, because their assets cannot be downloaded.
     ///   - ending: The event that ends with this, if the pages are applied.
-    func apply(_ chain: ImportChain, withholding names: Set<String> = [], ending: EventTable.Row?) throws -> Committed<ChainOutcome> {
+    func apply(
+        _ chain: ImportChain, _ database: SyncDatabase, withholding names: Set<String> = [], ending: EventTable.Row?
+    ) throws -> Committed<ChainOutcome> {
         let number = chain.zone.number
         do {
             let applied: Committed<ChainOutcome> = try write { writer, related in
@@ -54,7 +57,7 @@ extension MirrorFile {
                 let quarantined = try unreadable(in: chain.zone, writer)
                 var lists: Set<OrderedList> = []
                 var suspects: Set<RowKey> = []
-                try forEachPage(of: chain, writer) { page, isLast in
+                try forEachPage(of: chain, database, writer) { page, isLast in
                     var page = page
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing

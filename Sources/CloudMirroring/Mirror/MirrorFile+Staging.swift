@@ -103,15 +103,17 @@ extension MirrorFile {
     /// Pages in memory are one if the model has required values. An object with its required object on a later page would be removed, and
     /// inserted again, without edits that were not sent. Staged pages do not fit in memory, and are applied one by one.
     ///
-    /// - Throws: ``StagedPageLost``, and what `body` throws.
-    func forEachPage(of chain: ImportChain, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void) throws {
-        var next = try decoding(0, of: chain, writer)
+    /// - Throws: ``StagedPageLost``, `CloudFailure` for keys that cannot be read, and what `body` throws.
+    func forEachPage(
+        of chain: ImportChain, _ database: SyncDatabase, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void
+    ) throws {
+        var next = try decoding(0, of: chain, database, writer)
         var number: Int64 = 0
         while let decoding = next {
             let page = try decoding.take()
             if decoding.isInRow { try StagedPageTable.removePage(number, zone: chain.zone.number, writer) }
             number += 1
-            next = try self.decoding(number, of: chain, writer)
+            next = try self.decoding(number, of: chain, database, writer)
             try body(page, next == nil && chain.pages.isEmpty)
             // Of a large page, this takes as long as decoding.
             if !surroundings.isDeterministic { DispatchQueue.global(qos: .userInitiated).async { [page] in _ = page } }
@@ -120,11 +122,13 @@ extension MirrorFile {
         for (index, page) in pages.enumerated() { try body(page, index == pages.count - 1) }
     }
 
-    private func decoding(_ number: Int64, of chain: ImportChain, _ reader: StoreReader) throws -> PageDecoding? {
+    private func decoding(
+        _ number: Int64, of chain: ImportChain, _ database: SyncDatabase, _ reader: StoreReader
+    ) throws -> PageDecoding? {
         guard number < chain.stagedCount else { return nil }
         guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
         let (files, zone) = (stagedFiles, chain.zone)
-        return PageDecoding(page, of: zone, mapping, isParallel: !surroundings.isDeterministic) { digest in
+        return PageDecoding(page, of: zone, database, isParallel: !surroundings.isDeterministic) { digest in
             guard let body = files?.body(ofPage: number, zone: zone.number, digest: digest) else { throw StagedPageLost() }
             return body
         }
@@ -140,7 +144,7 @@ private final class PageDecoding: Sendable {
 
     /// - Parameter read: Reads the body of a file with a digest.
     init(
-        _ staged: StagedPageTable.Page, of zone: MirrorZone, _ mapping: RecordMapping, isParallel: Bool,
+        _ staged: StagedPageTable.Page, of zone: MirrorZone, _ database: SyncDatabase, isParallel: Bool,
         _ read: @escaping @Sendable (_ digest: [UInt8]) throws -> [UInt8]
     ) {
         isInRow = if case .row = staged.body { true } else { false }
@@ -151,7 +155,7 @@ private final class PageDecoding: Sendable {
                     case .file(let digest): try read(digest)
                     case .row(let body): body
                     }
-                return try ImportPage(staged, body, of: zone, mapping)
+                return try ImportPage(staged, body, of: zone, database)
             }
             result.withLock { $0 = decoded }
             isDecoded.signal()
@@ -173,24 +177,31 @@ extension ImportPage {
         let changes = ZoneChanges(zoneID: zone.id, records: records + deleted, syncToken: token, moreComing: moreComing)
         let body = ZoneChangesResponse(zones: [.changes(changes)]).encoded()
         return StagedPageTable.Page(
-            askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty, body: .row(body))
+            askedWith: askedWith, token: token, generation: generation, hasDeletions: !deletions.isEmpty, form: .decrypted, body: .row(body)
+        )
     }
 
-    fileprivate init(_ staged: StagedPageTable.Page, _ body: [UInt8], of zone: MirrorZone, _ mapping: RecordMapping) throws {
-        // One that was staged undecoded may be anything.
-        guard case .changes(let changes)? = try? ZoneChangesResponse(json: body).zones.first,
-            changes.zoneID.zoneName == zone.id.zoneName, staged.hasDeletions == changes.records.contains(where: \.isDeleted)
+    fileprivate init(_ staged: StagedPageTable.Page, _ body: [UInt8], of zone: MirrorZone, _ database: SyncDatabase) throws {
+        let result: ZoneChangesResult? =
+            switch staged.form {
+            case .decrypted: try? ZoneChangesResponse(json: body).zones.first
+            case .arrived: try? ZoneChangesResult(json: body)
+            }
+        guard case .changes(let changes)? = result, changes.zoneID.zoneName == zone.id.zoneName,
+            changes.records.contains(where: \.isDeleted) == staged.hasDeletions
         else { throw MirrorFile.StagedPageLost() }
+        var records = changes.records.filter { !$0.isDeleted }
+        if staged.form == .arrived { records = try records.map { try database.opened($0, of: zone.id) } }
         self.init(
-            records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-            askedWith: staged.askedWith, token: staged.token, moreComing: changes.moreComing, generation: staged.generation)
-        if generation != nil { newObjects = NewObjects(records, mapping: mapping) }
+            records: records, deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: staged.askedWith,
+            token: staged.token, moreComing: changes.moreComing, generation: staged.generation)
+        if generation != nil { newObjects = NewObjects(self.records, mapping: database.mapping) }
     }
 }
 
 extension UndecodedPage {
     fileprivate var staged: StagedPageTable.Page {
-        let body = Array("{\"zones\":[".utf8) + body + Array("]}".utf8)
-        return StagedPageTable.Page(askedWith: askedWith, token: token, generation: generation, hasDeletions: false, body: .row(body))
+        StagedPageTable.Page(
+            askedWith: askedWith, token: token, generation: generation, hasDeletions: false, form: .arrived, body: .row(body))
     }
 }

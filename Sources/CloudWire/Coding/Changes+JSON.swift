@@ -239,8 +239,8 @@ extension ZoneChangesResult {
     package struct Outline: Hashable, Sendable {
         package var syncToken: String
         package var recordCount: Int
-        /// Whether a record has an asset or an encrypted value, as far as the text shows.
-        package var hasContents: Bool
+        /// Whether a record has an asset, as far as the text shows.
+        package var hasAssets: Bool
     }
 
     /// Returns the outline of a page that others follow; nil for the last page, and for a text that cannot be read.
@@ -248,14 +248,12 @@ extension ZoneChangesResult {
     /// The text is JSON, but its records may be none.
     package static func outlineIfMoreComing(json: [UInt8]) -> Outline? {
         json.withUnsafeBufferPointer { bytes in
-            let text = UnsafeRawBufferPointer(bytes)
-            let hasContents = TextMark.asset.occurs(in: text) || TextMark.encrypted.occurs(in: text)
             var reader = JSONReader(bytes)
-            return try? outlineIfMoreComing(&reader, hasContents: hasContents)
+            return try? outlineIfMoreComing(&reader, hasAssets: AssetMark.occurs(in: UnsafeRawBufferPointer(bytes)))
         }
     }
 
-    private static func outlineIfMoreComing(_ reader: inout JSONReader, hasContents: Bool) throws(JSONFault) -> Outline? {
+    private static func outlineIfMoreComing(_ reader: inout JSONReader, hasAssets: Bool) throws(JSONFault) -> Outline? {
         var token: String?, moreComing = false, count = 0
         try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -274,7 +272,7 @@ extension ZoneChangesResult {
         }
         try reader.expectEnd()
         guard moreComing, let token else { return nil }
-        return Outline(syncToken: token, recordCount: count, hasContents: hasContents)
+        return Outline(syncToken: token, recordCount: count, hasAssets: hasAssets)
     }
 }
 

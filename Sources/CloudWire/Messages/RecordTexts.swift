@@ -30,10 +30,10 @@ package struct RecordTexts: Hashable, Sendable {
     package var byteCount: Int { bytes.count }
 
     /// Whether a text can be sent unchanged. Assets have addresses that are created for each response.
-    package static func isComplete(_ text: UnsafeRawBufferPointer) -> Bool { !TextMark.asset.occurs(in: text) }
+    package static func isComplete(_ text: UnsafeRawBufferPointer) -> Bool { !AssetMark.occurs(in: text) }
 
     /// Whether there are assets, which have the addresses of one response.
-    package var hasAssets: Bool { bytes.withUnsafeBytes { TextMark.asset.occurs(in: $0) } }
+    package var hasAssets: Bool { bytes.withUnsafeBytes { AssetMark.occurs(in: $0) } }
 
     /// - Parameter text: A record without its zone, as ``WireMessage/encoded(numbersAsStrings:)`` returned it.
     package mutating func append(text: UnsafeRawBufferPointer) {
@@ -55,5 +55,34 @@ package struct RecordTexts: Hashable, Sendable {
         // Most of a page, so that the buffer is not copied repeatedly while it grows.
         if count == 1 { bytes.reserveCapacity(3 << 16) }
         count += 1
+    }
+}
+
+/// Finds the type of an asset or a list of assets in a field. A string with the same text is a false positive, which
+/// costs a decoding only.
+enum AssetMark {
+    private static let mark = Array("\"ASSETID".utf8)
+    /// The number of bytes to skip after a mismatch (Horspool's search).
+    private static let steps: [Int] = {
+        var steps = [Int](repeating: mark.count, count: 256)
+        for (offset, byte) in mark.dropLast().enumerated() { steps[Int(byte)] = mark.count - 1 - offset }
+        return steps
+    }()
+
+    static func occurs(in text: UnsafeRawBufferPointer) -> Bool {
+        mark.withUnsafeBufferPointer { mark in
+            steps.withUnsafeBufferPointer { steps in
+                var end = mark.count - 1
+                while end < text.count {
+                    var offset = mark.count - 1
+                    while text[end - (mark.count - 1 - offset)] == mark[offset] {
+                        if offset == 0 { return true }
+                        offset -= 1
+                    }
+                    end += steps[Int(text[end])]
+                }
+                return false
+            }
+        }
     }
 }
