@@ -47,15 +47,16 @@ extension SyncMetadataReader {
         return records
     }
 
-    /// Returns the withheld records of the zone that have a relocation stamp, in the order of their names. Others are not decoded.
-    func incompleteRelocated() throws -> [IncompleteRecord] {
+    /// Returns the withheld records of the zone that have a field, in the order of their names. Others are not decoded, except for those with
+    /// its name in a value.
+    func incomplete(with field: String) throws -> [IncompleteRecord] {
         var records: [IncompleteRecord] = []
         try reader.query(
             """
             SELECT i.name, i.record, i.generation, l.target FROM TARN_INCOMPLETE i \
             LEFT JOIN TARN_LACKING l ON l.zone = i.zone AND l.name = i.name \
             WHERE i.zone = ? AND instr(i.record, CAST(? AS BLOB)) > 0 ORDER BY i.name, l.target
-            """, [.int(zone), .text(MirrorNames.moveReceipt)]
+            """, [.int(zone), .text(field)]
         ) { row in
             if records.last?.record.recordName != row.text(0) {
                 guard let record = try row.blob(1).map({ try Record(json: [UInt8]($0)) }) else { return }

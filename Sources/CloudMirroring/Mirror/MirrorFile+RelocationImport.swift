@@ -108,7 +108,7 @@ extension MirrorFile {
             }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = try home.record(named: stamp.name)
-            stored.isWithheld = try destination.isWithheld(record.recordName)
+            stored.withheld = try destination.withheldRecord(named: record.recordName)
         }
         return stored
     }
@@ -255,6 +255,9 @@ extension MirrorFile {
             for name in page.deletions {
                 let state = try destination.reader.record(named: name)
                 if let forwarding = state?.forwardingAwaited(ofDeleted: name, mapping: mapping) { try destination.write(forwarding) }
+            }
+            for withheld in mapping.keepsIncomplete ? try destination.reader.incomplete(with: MirrorNames.awaited) : [] {
+                if let forwarding = withheld.forwardingAwaited(after: page) { try destination.write(forwarding) }
             }
             for name in isEndOfFullFetch ? try destination.reader.namesAwaitingEdits() : [] {
                 let state = try destination.reader.record(named: name)

@@ -41,7 +41,7 @@ extension MirrorFile {
     /// Returns the withheld records to which edits of their source records give all that their objects require.
     private func completed(in metadata: SyncMetadataReader, _ reader: StoreReader) throws -> [IncompleteRecord] {
         let home = self.reader(reader)
-        return try metadata.incompleteRelocated().filter { withheld in
+        return try metadata.incomplete(with: MirrorNames.moveReceipt).filter { withheld in
             guard let stamp = RelocationStamp.ofHomeZone(withheld.record), let source = try home.record(named: stamp.name) else {
                 return false
             }

@@ -63,6 +63,9 @@ package enum MirrorNames {
     package static let awaitedVersion = "ckAwaitedVersion"
     /// The server's values of the properties of ``awaited``: an encoded record.
     static let awaitedBase = "ckAwaitedBase"
+    /// In a withheld record, never in one on the server: the flag that its source record is deleted, so that this device sends the edits of
+    /// ``awaited``.
+    static let unforwarded = "ckUnforwarded"
     /// In a stored merge base, never in a record on the server: the modification date of a source record whose edits this device sends,
     /// since the relocating device did not.
     static let forwardedVersion = "ckForwardedVersion"
@@ -75,7 +78,7 @@ package enum MirrorNames {
     package static let supersededBy = "ckSupersededBy"
 
     private static let storedOnly: Set<String> = [
-        awaited, awaitedVersion, awaitedBase, forwardedVersion, forwardedEdits, separatedFrom, supersededBy,
+        awaited, awaitedVersion, awaitedBase, unforwarded, forwardedVersion, forwardedEdits, separatedFrom, supersededBy,
     ]
 
     /// Whether a field of a stored merge base is never sent.

@@ -28,7 +28,9 @@ extension RecordState {
                 state.ancestor.digests[field] = nil
             }
         }
-        for field in [MirrorNames.awaited, MirrorNames.awaitedVersion, MirrorNames.awaitedBase] { state.ancestor.unapplied[field] = nil }
+        for field in [MirrorNames.awaited, MirrorNames.awaitedVersion, MirrorNames.awaitedBase, MirrorNames.unforwarded] {
+            state.ancestor.unapplied[field] = nil
+        }
         state.stage = .needsUpload
         return state
     }
@@ -41,6 +43,36 @@ extension RecordState {
         guard ancestor.unapplied[MirrorNames.awaited] != nil, !isRelocated, stage == .uploaded || stage == .needsUpload,
             let stamp = RelocationStamp.ofHomeZone(Record(recordName: recordName, fields: ancestor.unapplied)),
             name.map({ $0 == stamp.name }) ?? true, let entity = mapping.entities[key.entityIndex]
+        else { return nil }
+        return forwardingAwaited(entity)
+    }
+}
+
+// A withheld record has no row, and sends nothing. It gets a flag when its source record is deleted, since no later page names that deletion.
+// The edits are sent once the object is shown.
+
+extension IncompleteRecord {
+    /// Returns the record with the flag that this device sends its awaited edits; nil without any, with the flag, or while the source record
+    /// may still exist.
+    ///
+    /// - Parameter page: A page of the home zone. A full fetch does not name deletions.
+    package func forwardingAwaited(after page: ImportPage) -> IncompleteRecord? {
+        guard record.fields[MirrorNames.awaited] != nil, record.fields[MirrorNames.unforwarded] == nil,
+            let stamp = RelocationStamp.ofHomeZone(record),
+            page.generation != nil && !page.moreComing || page.deletions.contains(stamp.name)
+        else { return nil }
+        var flagged = self
+        flagged.record.fields[MirrorNames.unforwarded] = Field(.int64(1))
+        return flagged
+    }
+}
+
+extension RecordState {
+    /// Returns the record of an object that is shown again, with its awaited edits as unsent edits of this device; nil unless its source record
+    /// was deleted while it was withheld.
+    func forwardingWithheld(mapping: RecordMapping) -> RecordState? {
+        guard ancestor.unapplied[MirrorNames.unforwarded] != nil, !isRelocated, stage == .uploaded || stage == .needsUpload,
+            let entity = mapping.entities[key.entityIndex]
         else { return nil }
         return forwardingAwaited(entity)
     }

@@ -13,6 +13,7 @@ import ManagedModel
 ///     its own relocation, which it has withheld             resumed
 ///     its own relocation, which has not arrived             reconciled
 ///     the record, with edits that are not forwarded yet     completed
+///     the withheld record, with such edits                  completed
 ///     the record                                            ordinary
 package enum RecordArrival: Hashable, Sendable {
     /// The import needs no preparation.
@@ -34,14 +35,14 @@ package enum RecordArrival: Hashable, Sendable {
         package var source: RecordState?
         /// The record of the home zone that the relocation stamp names.
         package var stamped: RecordState?
-        /// Whether the zone of the page withholds the record.
-        package var isWithheld: Bool
+        /// The record that the zone of the page withholds.
+        package var withheld: Record?
 
-        package init(record: RecordState? = nil, source: RecordState? = nil, stamped: RecordState? = nil, isWithheld: Bool = false) {
+        package init(record: RecordState? = nil, source: RecordState? = nil, stamped: RecordState? = nil, withheld: Record? = nil) {
             self.record = record
             self.source = source
             self.stamped = stamped
-            self.isWithheld = isWithheld
+            self.withheld = withheld
         }
     }
 
@@ -49,10 +50,10 @@ package enum RecordArrival: Hashable, Sendable {
         guard let current = stored.record else {
             guard let source = stored.stamped, let stamp = RelocationStamp.ofHomeZone(record), stamp.names(source, mapping: mapping),
                 mapping.entity(of: record)?.entity.root == mapping.model.entities[source.key.entityIndex].root
-            else { return .ordinary }
+            else { return decide(record, withheld: stored.withheld, mapping: mapping) }
             let completed = mapping.entities[source.key.entityIndex]?.completed(record, with: source, stamp) ?? record
             if source.isRelocated {
-                guard stored.isWithheld, source.isDeletedAtDestination else { return .ordinary }
+                guard stored.withheld != nil, source.isDeletedAtDestination else { return .ordinary }
                 return .resumed(ResumedRelocation(record, source: source), completed)
             }
             return .adopted(source.adopted(as: record.recordName), source: source, completed)
@@ -65,9 +66,20 @@ package enum RecordArrival: Hashable, Sendable {
             let completed = stamp.flatMap { mapping.entities[current.key.entityIndex]?.completed(record, with: source, $0) } ?? record
             return .reconciled(current.reconciled(with: source), source: source, completed)
         }
-        guard current.ancestor.unapplied[MirrorNames.awaited] != nil, let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entities[current.key.entityIndex]
+        guard current.ancestor.unapplied[MirrorNames.awaited] != nil, let stamp = RelocationStamp.ofHomeZone(record),
+            let entity = mapping.entities[current.key.entityIndex]
         else { return .ordinary }
-        return .completed(entity.completedAgain(record, with: current, stamp))
+        return .completed(entity.completedAgain(record, with: current.ancestor, stamp))
+    }
+
+    /// Decides on a record without a row and without a source record on this device.
+    ///
+    /// - Parameter withheld: The version that is withheld, which may have awaited edits. It is the record itself if the page releases it.
+    private static func decide(_ record: Record, withheld: Record?, mapping: RecordMapping) -> RecordArrival {
+        guard let withheld, withheld.fields[MirrorNames.awaited] != nil, record.fields[MirrorNames.awaited] == nil,
+            let stamp = RelocationStamp.ofHomeZone(record), let entity = mapping.entity(of: record)
+        else { return .ordinary }
+        return .completed(entity.completedAgain(record, with: entity.ancestor(of: withheld.fields), stamp))
     }
 }
 

@@ -167,14 +167,18 @@ extension EntityMapping {
 
     /// Returns a record that was edited in the destination zone before the edits of its source record were forwarded, with those edits.
     ///
-    /// - Parameter stored: The record on this device.
-    package func completedAgain(_ record: Record, with stored: RecordState, _ stamp: RelocationStamp) -> Record {
-        guard case .list(let names, _)? = stored.ancestor.unapplied[MirrorNames.awaited]?.value else { return record }
+    /// - Parameter base: The former version on this device, shown or withheld.
+    func completedAgain(_ record: Record, with base: Ancestor, _ stamp: RelocationStamp) -> Record {
+        guard case .list(let names, _)? = base.unapplied[MirrorNames.awaited]?.value else { return record }
         var version = Int64.max
-        if case .int64(let stored)? = stored.ancestor.unapplied[MirrorNames.awaitedVersion]?.value { version = stored }
+        if case .int64(let stored)? = base.unapplied[MirrorNames.awaitedVersion]?.value { version = stored }
         // The edits were forwarded, and may have been replaced since, by the first values as well.
         if let seen = stamp.seen, seen >= version { return record }
-        return completed(record, with: stored.ancestor, stamp, awaiting: version) { names.contains(.string($0.name)) }
+        var completed = completed(record, with: base, stamp, awaiting: version) { names.contains(.string($0.name)) }
+        if completed.fields[MirrorNames.awaited] != nil {
+            completed.fields[MirrorNames.unforwarded] = base.unapplied[MirrorNames.unforwarded]
+        }
+        return completed
     }
 
     /// - Parameter version: The modification date of the source record with the edits.

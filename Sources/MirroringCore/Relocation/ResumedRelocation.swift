@@ -30,7 +30,7 @@ package struct ResumedRelocation: Hashable, Sendable {
         let record = withheld.record
         guard !withheld.lacking.contains(IncompleteRecord.freeValues), let entity = mapping.entity(of: record),
             case .resumed(_, let completed) = RecordArrival.decide(
-                record, RecordArrival.Stored(stamped: source, isWithheld: true), mapping: mapping)
+                record, RecordArrival.Stored(stamped: source, withheld: record), mapping: mapping)
         else { return false }
         return try entity.required.allSatisfy { property in
             switch property.content(in: completed.fields) {

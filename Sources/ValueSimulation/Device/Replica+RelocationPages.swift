@@ -55,6 +55,11 @@ extension Replica {
                 guard let state = zones[zone].records[name] else { continue }
                 if let forwarding = state.forwardingAwaited(ofDeleted: name, mapping: mapping) { zones[zone].put(forwarding) }
             }
+            if !zones[zone].withheld.isEmpty {
+                var changes = BookkeepingChanges()
+                changes.incomplete = zones[zone].withheld.values.compactMap { $0.forwardingAwaited(after: page) }
+                write(changes, in: zone)
+            }
             if page.moreComing || page.generation == nil { continue }
             for state in zones[zone].records.values {
                 if let forwarding = state.forwardingAwaited(ofDeleted: nil, mapping: mapping) { zones[zone].put(forwarding) }
@@ -168,7 +173,7 @@ extension Replica {
             if known.changeTag == nil, let source = source(of: known.key), source.zone == MirrorZone.home { stored.source = source.state }
         } else if let stamp = RelocationStamp.ofHomeZone(record) {
             stored.stamped = self.record(named: stamp.name, in: MirrorZone.home)
-            stored.isWithheld = zones[zone].withheld[record.recordName] != nil
+            stored.withheld = zones[zone].withheld[record.recordName]?.record
         }
         return stored
     }

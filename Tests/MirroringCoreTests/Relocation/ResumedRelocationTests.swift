@@ -20,7 +20,7 @@ private typealias Fixture = RelocationFixture
 
     private func decide(_ source: RecordState, isWithheld: Bool = true) -> RecordArrival {
         RecordArrival.decide(
-            Fixture.arriving(), .init(stamped: source, isWithheld: isWithheld), mapping: Fixture.mapping)
+            Fixture.arriving(), .init(stamped: source, withheld: isWithheld ? Fixture.arriving() : nil), mapping: Fixture.mapping)
     }
 
     /// The record that the page is applied with, and the changes behind it.

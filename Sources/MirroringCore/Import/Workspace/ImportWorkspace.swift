@@ -224,6 +224,7 @@ struct ImportWorkspace {
         deferred.write(to: &changes)
         changes.conflicts = conflicts
         if mapping.keepsIncomplete {
+            changes.records = changes.records.map { $0.forwardingWithheld(mapping: mapping) ?? $0 }
             changes.arrived = page.records.map(\.recordName)
             changes.arrived += page.deletions
             changes.incomplete = withheld
