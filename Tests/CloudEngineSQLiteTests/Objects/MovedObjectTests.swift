@@ -8,6 +8,7 @@
     import CloudService
     import CloudStorageSupport
     import CloudWire
+    import Dispatch
     import Foundation
     import Synchronization
     import TemporaryPostgres
@@ -201,11 +202,21 @@
             try second.close()
         }
 
-        /// Waits for asynchronous work on a thread that a move uses alone.
+        private final class QueueExecutor: TaskExecutor {
+            private let queue = DispatchQueue(label: "server in a step of a move")
+
+            func enqueue(_ job: consuming ExecutorJob) {
+                let job = UnownedJob(job)
+                queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+            }
+        }
+
+        /// Waits for asynchronous work in a step of a move, which blocks a thread that tasks of all tests share. The work needs none of these
+        /// threads: there are as many as processors, and all may be blocked.
         private static func waiting(_ body: @escaping @Sendable () async throws -> Void) throws {
             let done = DispatchSemaphore(value: 0)
             let result = Mutex<Result<Void, any Error>>(.success(()))
-            Task {
+            Task(executorPreference: QueueExecutor()) {
                 do { try await body() } catch { result.withLock { $0 = .failure(error) } }
                 done.signal()
             }

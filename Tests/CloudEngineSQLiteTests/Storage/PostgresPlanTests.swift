@@ -8,6 +8,7 @@
     import EngineFixtures
     import StorageFixtures
     import TemporaryPostgres
+    import TestBasics
     import Testing
 
     @testable import CloudEnginePostgres
@@ -76,8 +77,10 @@
             }
         }
 
-        /// Rows and index entries that were read so far. A session reports its reads when it ends.
-        private static func readCount(_ place: ServerPlace) throws -> Int {
+        /// Rows and index entries that were read so far. A session reports its reads when it ends, before it leaves the list of activities.
+        private static func readCount(_ place: ServerPlace) async throws -> Int {
+            let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            try await until { try Int(place.sql(others)) == 0 }
             let counts = """
                 SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes) + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)
                 """
@@ -101,11 +104,11 @@
                 if !page.moreComing { break }
             }
             try filled.store.close()
-            let before = try readCount(place)
+            let before = try await readCount(place)
             let bench = try Bench(place: place)
             try await request.run(bench, newest: token)
             try bench.store.close()
-            return try readCount(place) - before
+            return try await readCount(place) - before
         }
 
         @Test(arguments: Request.allCases, ["auto", "force_generic_plan"])
@@ -145,7 +148,7 @@
                 try unit.save(records, in: zone, at: call.now)
             }
             try bench.store.close()
-            let before = try Self.readCount(place)
+            let before = try await Self.readCount(place)
             let reader = try Bench(place: place)
             let changes = try await reader.read { _, view, _ -> [Int64] in
                 let zone = try #require(try view.zone(named: Bench.garden.zoneName)).key
@@ -157,7 +160,7 @@
                 return changes
             }
             try reader.store.close()
-            let reads = try Self.readCount(place) - before
+            let reads = try await Self.readCount(place) - before
             #expect(changes.count == count)
             #expect(changes == (isNewestFirst ? changes.sorted(by: >) : changes.sorted()))
             // The first page has room for all, each later one for 14.

@@ -155,7 +155,7 @@
             try server.sql("SELECT pg_reload_conf()", on: database)
             let save = Task { try await store.write(Self.mia) { try $0.raiseCounter(by: 1) } }
             let cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-            while try server.sql(cancel, on: database) == "0" {}
+            try await until { try server.sql(cancel, on: database) != "0" }
             await #expect(throws: StorageFailure.self) { try await save.value }
             try server.sql("ALTER SYSTEM RESET synchronous_standby_names", on: database)
             try server.sql("SELECT pg_reload_conf()", on: database)
