@@ -193,4 +193,25 @@ import ValueSimulation
             items, outcomes: ["post-1": .saved(saved)], generation: 0, records: ["post-1": state], links: [:], mapping: before)
         #expect(!ofOneVersion.verdict.leavesUnapplied)
     }
+
+    /// An item that a failing request was moved behind others for has the number of a transaction to come. The change of that transaction
+    /// would count as sent with the item in flight.
+    @Test(arguments: [LocalChange.Kind.update, .delete]) func aChangeHasALaterMarkThanTheItemInFlight(kind: LocalChange.Kind) throws {
+        let post = Entity(name: "Post", attributes: [Attribute(name: "title", type: .string)])
+        let mapping = RecordMapping(model: try ResolvedModel(Model(entities: [post])))
+        let key = RowKey(store: 0, entity: 0, primaryKey: 1)
+        let history = [
+            LocalTransaction(number: 7, author: "app", changes: [LocalChange(key: key, kind: kind, changedProperties: ["title"])])
+        ]
+        let scan = ExportScan(history, mapping: mapping)
+        func mark(after known: Int64) throws -> Int64 {
+            var loaded = ExportScan.Loaded()
+            loaded.records = [key: RecordState(recordName: "post-1", key: key, stage: .needsUpload, mark: known)]
+            loaded.existing = kind == .delete ? [] : [key]
+            return try #require(scan.plan(loaded, names: NewRecordNames([])).records.first).mark
+        }
+        #expect(try mark(after: 5) == 7)
+        #expect(try mark(after: 7) == 8)
+        #expect(try mark(after: 9) == 10)
+    }
 }

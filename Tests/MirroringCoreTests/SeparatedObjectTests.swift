@@ -211,6 +211,29 @@ import Testing
         }
     }
 
+    /// A list that fails would be sent again and again between updates that succeed.
+    @Test func anObjectIsUpdatedBehindItsListInTheQueue() throws {
+        var list = survivor()
+        list.mark = 7
+        #expect(try plan([list], itemsMax: 1).changes.records.map(\.mark) == [8])
+    }
+
+    /// A user without the right to write discards the update that was rejected.
+    @Test func aDiscardedUpdateIsNotSentAgain() throws {
+        var loaded = try loaded(survivor(listing: []))
+        var object = try deferred()
+        object.failure = "the user may only read"
+        loaded.records["b"] = object
+        var record = Record(recordName: "b", recordType: "CD_Tag", recordChangeTag: "3")
+        record.fields = ["CD_name": Field(.string("walks")), MirrorNames.entityNameField: Field(.string("Tag"))]
+        var page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "1", moreComing: false)
+        page.reverted = ["b": "3"]
+        let state = try #require(
+            ImportPlan.make(page, loaded: loaded, mapping: mapping).bookkeeping.records.first { $0.recordName == "b" })
+        #expect(state.stage == .uploaded)
+        #expect(state.ancestor.unapplied[MirrorNames.supersededBy] == nil)
+    }
+
     @Test func anObjectOfABatchWithItsListIsNotDeferred() throws {
         #expect(try plan().changes.records.isEmpty)
     }

@@ -31,8 +31,8 @@ extension MirrorFile {
                     let batch = try batch(itemsMax: itemsMax, zone, writer, metadata)
                     try self.writer(writer, zone: zone.number).write(batch.changes, now: now)
                     if !batch.items.isEmpty {
-                        // The count may lack items of the last save.
-                        let known = pending.flatMap { $0 < batch.items.count ? nil : $0 }
+                        // The count may lack items of the last save, and changes of the plan.
+                        let known = batch.changes.isEmpty ? pending.flatMap { $0 < batch.items.count ? nil : $0 } : nil
                         let planned = ExportBatch(
                             items: batch.items, zone: zone, syncToken: exportToken(row), historyToken: historyToken(row))
                         let written = try writeRequest(planned)

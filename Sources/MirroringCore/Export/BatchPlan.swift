@@ -81,8 +81,8 @@ package struct BatchPlan: Hashable, Sendable {
         }
         /// Names of updated records, if updates take objects off lists.
         var planned: Set<String> = []
-        /// Names of records that are updated with a later batch than the lists that their objects are taken off.
-        var deferred: Set<String> = []
+        /// Records that are updated with a later batch than the lists that their objects are taken off, by name.
+        var deferred: [String: RecordState] = [:]
         /// Returns the updates of objects that an update takes off its record's list, transitively.
         func updates(separatedBy name: String) -> [ExportBatch.Item] {
             var updates: [ExportBatch.Item] = []
@@ -99,16 +99,21 @@ package struct BatchPlan: Hashable, Sendable {
             return updates
         }
         /// Notes the objects of which this batch has the shorter list, and not the update. Their records are updated by a later batch: the
-        /// server rejects that if another device has merged the object by then.
-        func deferUpdates(separatedBy name: String) {
-            for var state in loaded.separated[name] ?? [] where !planned.contains(state.recordName) {
-                guard state.stage == .uploaded || loaded.rows[state.key] != nil, deferred.insert(state.recordName).inserted else {
-                    continue
-                }
+        /// server rejects that if another device has merged the object by then. They are behind the list in the queue, or a list that
+        /// fails would be tried again and again between updates that succeed.
+        func deferUpdates(separatedBy list: ExportBatch.Item) {
+            for var state in loaded.separated[list.recordName] ?? [] where !planned.contains(state.recordName) {
+                guard state.stage == .uploaded || loaded.rows[state.key] != nil, deferred[state.recordName] == nil else { continue }
                 state.stage = .needsUpload
-                state.supersedingRecord = name
-                changes.records.removeAll { $0.recordName == state.recordName }
-                changes.records.append(state)
+                state.mark = max(state.mark, list.mark + 1)
+                state.supersedingRecord = list.recordName
+                deferred[state.recordName] = state
+            }
+        }
+        defer {
+            if !deferred.isEmpty {
+                changes.records.removeAll { deferred[$0.recordName] != nil }
+                changes.records += deferred.values.sorted { $0.recordName < $1.recordName }
             }
         }
         // A device that reads the deletion of one of two duplicates has to know the other one by then.
@@ -128,7 +133,7 @@ package struct BatchPlan: Hashable, Sendable {
             case .needsUpload:
                 // A missing row was deleted after history was read; the next scan reads the deletion.
                 guard loaded.rows[state.key] != nil, mapping.entities[state.key.entityIndex] != nil else { continue }
-                if planned.contains(state.recordName) || deferred.contains(state.recordName) { continue }
+                if planned.contains(state.recordName) || deferred[state.recordName] != nil { continue }
                 let isUnconfirmed = state.supersedingRecord != nil
                 guard let item = update(of: state) ?? (isUnconfirmed ? .touch(state, type: mapping.recordType(of: state)) : nil) else {
                     var settled = state
@@ -141,7 +146,7 @@ package struct BatchPlan: Hashable, Sendable {
                 if sent.isEmpty { return }
                 if !loaded.separated.isEmpty {
                     planned.formUnion(sent.map(\.recordName))
-                    for item in sent { deferUpdates(separatedBy: item.recordName) }
+                    for item in sent { deferUpdates(separatedBy: item) }
                 }
             }
         }
