@@ -330,7 +330,7 @@ private final class SnapshotWire: CloudTransport {
     }
 
     enum Forgery: CaseIterable {
-        case noRecord, deletedRecord, otherZone
+        case noRecord, deletedRecord, otherZone, hiddenAsset
 
         /// - Returns: The body of a frame.
         func body(_ received: ZoneChanges) -> [UInt8] {
@@ -339,6 +339,11 @@ private final class SnapshotWire: CloudTransport {
             case .noRecord:
                 let text = String(decoding: ZoneChangesResult.changes(page).encoded(), as: UTF8.self)
                 return Array(text.replacing(#""recordType":"#, with: #""recordType":7,"type":"#).utf8)
+            // The type of an asset may be left out.
+            case .hiddenAsset:
+                let text = String(decoding: ZoneChangesResult.changes(page).encoded(), as: UTF8.self)
+                let asset = #""fields":{"CD_extra":{"value":{"fileChecksum":"AQID","size":3}},"#
+                return Array(text.replacing(#""fields":{"#, with: asset).utf8)
             case .deletedRecord: page.records[3] = Record(recordName: page.records[3].recordName, recordType: "", isDeleted: true)
             case .otherZone: page.zoneID = ZoneID(zoneName: "other")
             }

@@ -68,14 +68,20 @@ extension SyncDatabase {
     ///
     /// - Parameters:
     ///   - recordsMax: The largest number of records; nil for the whole frame, which is decoded once then.
+    ///   - isStaging: Whether the page is staged behind others, which a frame without assets is as it arrived.
     ///   - announce: Receives the position behind the frame before the frame is decoded.
     /// - Returns: nil if the server no longer has the snapshot, or if it is damaged.
     /// - Throws: An error of the connection, after which the same position is read again.
     func snapshotPage(
-        at position: SnapshotPosition, of zone: ZoneTable.Row, recordsMax: Int? = nil, announce: @Sendable (String) -> Void = { _ in }
-    ) async throws -> ImportPage? {
+        at position: SnapshotPosition, of zone: ZoneTable.Row, recordsMax: Int? = nil, isStaging: Bool = false,
+        announce: @Sendable (String) -> Void = { _ in }
+    ) async throws -> FetchedPage? {
         do {
             let frame = try await frame(at: position)
+            if isStaging, recordsMax == nil, let page = undecoded(frame, at: position, of: zone) {
+                announce(page.token)
+                return .undecoded(page)
+            }
             if recordsMax == nil, let token = ZoneChangesResult.tokenIfMoreComing(json: frame.body) {
                 announce(frame.position(after: position, syncToken: token).text)
             }
@@ -100,32 +106,23 @@ extension SyncDatabase {
             changes.remaining = nil
             var page = try page(changes, of: zone.zone.id, askedWith: zone.token, generation: zone.isFullFetch ? zone.generation : nil)
             page.exportedToken = zone.exportedToken
-            return page
+            return .decoded(page)
         } catch is Unusable {
             snapshots.clear()
             return nil
         }
     }
 
-    /// Returns the next frame of a snapshot as it arrives; nil if the next page of the zone has to be decoded first. It is then read by
-    /// ``page(of:recordsMax:isCounting:announce:)``, without another request.
-    ///
-    /// - Parameter announce: Receives the position behind the frame, unless the frame has to be decoded.
-    /// - Throws: An error of the connection, after which the same position is read again.
-    func undecodedPage(of zone: ZoneTable.Row, announce: @Sendable (String) -> Void = { _ in }) async throws -> UndecodedPage? {
-        guard let position = SnapshotPosition(zone.token), position.recordsRead == 0 else { return nil }
-        do {
-            let frame = try await frame(at: position)
-            guard let outline = ZoneChangesResult.outlineIfMoreComing(json: frame.body), !outline.hasAssets else { return nil }
-            if let end = position.end, frame.end >= end.byteCount { return nil }
-            let next = frame.position(after: position, syncToken: outline.syncToken).text
-            announce(next)
-            return UndecodedPage(
-                body: frame.body, recordCount: outline.recordCount, askedWith: zone.token, token: next,
-                generation: zone.isFullFetch ? zone.generation : nil)
-        } catch is Unusable {
+    /// Returns a frame that can be staged as it arrived; nil for one that has to be decoded first.
+    private func undecoded(_ frame: Frame, at position: SnapshotPosition, of zone: ZoneTable.Row) -> UndecodedPage? {
+        guard position.recordsRead == 0, let outline = ZoneChangesResult.outlineIfMoreComing(json: frame.body), !outline.hasAssets else {
             return nil
         }
+        if let end = position.end, frame.end >= end.byteCount { return nil }
+        return UndecodedPage(
+            body: frame.body, recordCount: outline.recordCount, askedWith: zone.token,
+            token: frame.position(after: position, syncToken: outline.syncToken).text,
+            generation: zone.isFullFetch ? zone.generation : nil)
     }
 
     private func frame(at position: SnapshotPosition) async throws -> Frame {

@@ -114,31 +114,36 @@ struct SyncDatabase: Sendable {
     /// - Parameters:
     ///   - recordsMax: The largest number of records; nil for that of a page, or of a frame of a snapshot.
     ///   - isCounting: Whether the server counts the changes behind the page, which costs it time.
+    ///   - isStaging: Whether the page is staged behind others.
     ///   - announce: Receives the token behind the page before the page is decoded, if it is known by then. The page may turn out to have
     ///     another one.
     func page(
-        of zone: ZoneTable.Row, recordsMax: Int? = nil, isCounting: Bool = false, announce: @Sendable (_ token: String) -> Void = { _ in }
-    ) async throws -> ImportPage {
+        of zone: ZoneTable.Row, recordsMax: Int? = nil, isCounting: Bool = false, isStaging: Bool = false,
+        announce: @Sendable (_ token: String) -> Void = { _ in }
+    ) async throws -> FetchedPage {
         let changesMax = recordsMax ?? Self.pageRecordsMax
         if client.scope == .public {
             let generation = zone.isFullFetch ? zone.generation : nil
-            return try await publicPage(after: zone.token, generation: generation, recordsMax: changesMax, isCounting: isCounting)
+            return .decoded(
+                try await publicPage(after: zone.token, generation: generation, recordsMax: changesMax, isCounting: isCounting))
         }
         var next = zone
         if let position = SnapshotPosition(zone.token) {
-            if let page = try await snapshotPage(at: position, of: zone, recordsMax: recordsMax, announce: announce) { return page }
+            let page = try await snapshotPage(
+                at: position, of: zone, recordsMax: recordsMax, isStaging: isStaging, announce: announce)
+            if let page { return page }
             next.token = position.syncToken
         } else if zone.token == nil, zone.isFullFetch, recordsMax == nil {
             let (page, offer) = try await changePage(of: zone, changesMax, isCounting, asking: [.snapshots])
-            guard let offer else { return page }
-            if let start = SnapshotPosition(offer), var first = try await snapshotPage(at: start, of: zone) {
+            guard let offer else { return .decoded(page) }
+            if let start = SnapshotPosition(offer), case .decoded(var first)? = try await snapshotPage(at: start, of: zone) {
                 first.remaining = page.remaining.map { max(0, $0 - first.records.count) }
-                return first
+                return .decoded(first)
             }
         }
         var page = try await changePage(of: next, changesMax, isCounting).page
         page.askedWith = zone.token
-        return page
+        return .decoded(page)
     }
 
     private func changePage(

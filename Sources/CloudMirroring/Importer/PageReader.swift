@@ -51,7 +51,7 @@ struct PageReader: Sendable {
             try Task.checkCancellation()
             needed = try await assetsNeeded(by: page, of: chain)
             guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
-            let smaller = try await database.page(of: next, recordsMax: count)
+            guard case .decoded(let smaller) = try await database.page(of: next, recordsMax: count) else { break }
             let dropped = sync.state.withLock { [page, next] state in
                 state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
                 // Those in flight follow the larger page.
@@ -130,15 +130,13 @@ struct PageReader: Sendable {
         let (isStaging, hasLostPages) = sync.state.withLock { state in
             (state.importer.isStaging(row.zone), state.importer.zonesThatLostPages.contains(row.zone.number))
         }
-        // Where a staged page was lost, a frame of the snapshot may be no change page.
-        if isStaging, !hasLostPages, !isCounting, let page = try await database.undecodedPage(of: row, announce: announce) {
-            return .undecoded(page)
-        }
         let isAnnounced = Atomic(false)
-        var page = try await database.page(of: row, isCounting: isCounting) { token in
+        // Where a staged page was lost, a frame of the snapshot may be no change page.
+        let fetched = try await database.page(of: row, isCounting: isCounting, isStaging: isStaging && !hasLostPages) { token in
             isAnnounced.store(true, ordering: .relaxed)
             announce(token)
         }
+        guard case .decoded(var page) = fetched else { return fetched }
         if page.moreComing, !isAnnounced.load(ordering: .relaxed) { announce(page.token) }
         // A new device knows none of them: their rows are made while the page before is written.
         if page.generation != nil, !isStaging { page.newObjects = NewObjects(page.records, mapping: file.mapping) }

@@ -191,7 +191,11 @@ extension ImportPage {
             changes.records.contains(where: \.isDeleted) == staged.hasDeletions
         else { throw MirrorFile.StagedPageLost() }
         var records = changes.records.filter { !$0.isDeleted }
-        if staged.form == .arrived { records = try records.map { try database.opened($0, of: zone.id) } }
+        if staged.form == .arrived {
+            // Its text did not show the asset, of which neither the content nor an address is there.
+            if records.contains(where: \.hasAssets) { throw MirrorFile.StagedPageLost() }
+            records = try records.map { try database.opened($0, of: zone.id) }
+        }
         self.init(
             records: records, deletions: changes.records.filter(\.isDeleted).map(\.recordName), askedWith: staged.askedWith,
             token: staged.token, moreComing: changes.moreComing, generation: staged.generation)

@@ -58,8 +58,8 @@ package struct RecordTexts: Hashable, Sendable {
     }
 }
 
-/// Finds the type of an asset or a list of assets in a field. A string with the same text is a false positive, which
-/// costs a decoding only.
+/// Finds the type of an asset or a list of assets in a field of a text that this package encoded. A string with the same text is a false
+/// positive, which costs a decoding only. Other texts may have an asset in another form.
 enum AssetMark {
     private static let mark = Array("\"ASSETID".utf8)
     /// The number of bytes to skip after a mismatch (Horspool's search).
