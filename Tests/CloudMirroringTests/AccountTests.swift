@@ -176,7 +176,7 @@ import Testing
         #expect(reason.contains("stays unchanged"))
         #expect(!reason.contains("not an error"))
         #expect(try bo.dump == "Post  title Mia's\nPost  title Mia's, unsent")
-        // An attempt that is repeated meanwhile removes its incomplete file.
+        // A repeated attempt removes its incomplete file.
         try await until { try archives(beside: file).isEmpty }
         faulty_disk_change(disk, 0, 0)
         try await bo.container.sync(timeout: .seconds(600))

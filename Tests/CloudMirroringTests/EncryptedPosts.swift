@@ -30,7 +30,7 @@ enum EncryptedPosts {
     static let zone = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
 }
 
-/// A user's devices, and a server that does with their records what it wants.
+/// A user's devices, and a hostile server.
 final class HostileStage: Sendable {
     let cloud: InProcessCloud
     let transport: InProcessTransport

@@ -14,7 +14,7 @@ import Synchronization
 import TestBasics
 import Testing
 
-/// What a server, or the network before it, makes of requests for snapshots.
+/// Responses of a server, or of the network before it, to requests for snapshots.
 private final class SnapshotWire: CloudTransport {
     enum Answer: Sendable {
         case bytes([UInt8])
@@ -306,7 +306,7 @@ private final class SnapshotWire: CloudTransport {
         case missing, damaged, truncatedHead, hugeLength, endless, empty, otherFrame
     }
 
-    /// Change pages continue from the last good frame, whatever the server says of the rest.
+    /// Change pages continue from the last good frame, whatever the rest is.
     @Test(arguments: Damage.allCases, [1, 3]) func changePagesContinueWhereASnapshotCannot(damage: Damage, request: Int) async throws {
         let (cloud, tablet) = try await Self.start()
         let (phone, wire) = try await Self.addPhone(cloud) { number, offset, bytes in
