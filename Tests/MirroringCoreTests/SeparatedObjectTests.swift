@@ -197,6 +197,8 @@ import Testing
         #expect(state.stage == .uploaded)
         #expect(state.changeTag == "9")
         #expect(state.ancestor.unapplied[MirrorNames.supersededBy] == nil)
+        #expect(settlement.verdict.accepted == 1)
+        #expect(settlement.verdict.withoutValue == 1)
     }
 
     /// It would be settled as unchanged.

@@ -275,6 +275,21 @@ import Testing
         #expect(script.plan(0, pending: 0).first == "fetchPage")
     }
 
+    /// A list is refused, and the update that goes with it is saved: both would be sent again immediately, for ever.
+    @Test func anUpdateWithoutAValueIsNoProgress() {
+        var script = Script.idle
+        _ = script.tell(.storeChanged)
+        for delay in ["1.0", "2.0"] {
+            _ = script.plan(2, pending: 2)
+            let effects = script.settle {
+                ($0.accepted, $0.withoutValue, $0.postponed) = (1, 1, 1)
+                $0.postponement = CloudFailure(.zoneBusy, "reason")
+            }
+            #expect(effects.first == "wait \(delay)")
+            #expect(script.fire().first == "plan(8)")
+        }
+    }
+
     @Test func aBatchThatIsTooLargeIsHalvedAndGrowsAgain() {
         var script = Script.idle
         _ = script.tell(.storeChanged)

@@ -24,6 +24,8 @@ package enum ItemOutcome: Hashable, Sendable {
 /// The outcome of a settled batch: counts of items, and failures.
 package struct BatchVerdict: Hashable, Sendable {
     package var accepted = 0
+    /// How many of the accepted items were updates without a value: sent only to learn whether the server still has the record.
+    package var withoutValue = 0
     /// Items that the server rejected permanently: quarantined, and not sent before their next change.
     package var failed = 0
     /// Why the first of them was rejected.
@@ -45,6 +47,9 @@ package struct BatchVerdict: Hashable, Sendable {
 
     /// The failure that events report: that of the whole request, or of items that are not retried.
     package var firstFailure: CloudFailure? { requestFailure ?? failure }
+
+    /// Whether the server accepted something that is not sent again with the same batch.
+    var isProgress: Bool { accepted > withoutValue }
 
     package init() {}
 }
@@ -102,6 +107,7 @@ package struct ExportSettlement: Hashable, Sendable {
         switch (outcome, item.operation) {
         case (.saved(let record), .create), (.saved(let record), .update):
             verdict.accepted += 1
+            if item.operation == .update, item.record.fields.isEmpty, item.uploads.isEmpty { verdict.withoutValue += 1 }
             guard let entity = mapping.entities[state.key.entityIndex] else { return }
             state.adopt(record, sent: item, assets, entity)
             state.generation = generation

@@ -116,7 +116,7 @@ extension SyncMachine {
         }
         if verdict.isTooLarge {
             requestSize.halve(batch.items.count)
-        } else if verdict.accepted > 0 {
+        } else if verdict.isProgress {
             streak.attempts = 0
             requestSize = requestSize.afterAcceptance
         }
@@ -128,7 +128,7 @@ extension SyncMachine {
                 return wait(CloudFailure(.zoneBusy, "other devices keep changing the same records"), &turn)
             }
         }
-        if verdict.postponed > 0, verdict.accepted == 0, !verdict.isTooLarge || verdict.postponement?.retryAfter != nil {
+        if verdict.postponed > 0, !verdict.isProgress, !verdict.isTooLarge || verdict.postponement?.retryAfter != nil {
             return failed(verdict.postponement ?? CloudFailure(.serverResponseLost, "the server did not answer for every record"), &turn)
         }
         if verdict.needImport > 0 { return startNext(&turn) }
