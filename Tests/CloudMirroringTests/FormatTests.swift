@@ -67,21 +67,23 @@ import Testing
             "UPDATE TARN_STATE SET value = 9 WHERE key = 'format'",
         ]
 
-    private func change(_ device: Device, _ statements: [String]) throws {
+    /// The format before staged pages had forms.
+    static let sixteenthFormat = ["ALTER TABLE TARN_STAGEDPAGE DROP COLUMN form", "UPDATE TARN_STATE SET value = 16 WHERE key = 'format'"]
+
+    static func change(_ device: Device, _ statements: [String]) throws {
         let store = try #require(device.container.persistentStoreCoordinator.persistentStores.first)
         try store.storage.write { writer in for statement in statements { try writer.execute(statement) } }
     }
 
-    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat, thirteenthFormat]) func aStoreOfAnEarlierFormatResumesSync(
-        _ statements: [String]
-    ) async throws {
+    @Test(arguments: [firstFormat, thirdFormat, ninthFormat, twelfthFormat, thirteenthFormat, sixteenthFormat])
+    func aStoreOfAnEarlierFormatResumesSync(_ statements: [String]) async throws {
         let cloud = try InProcessCloud()
         let transport = try await cloud.addUser("mia", device: "tablet")
         let first = try Device("tablet", transport)
         try first.edit { context in for title in ["Old", "Gone"] { context.insert("Post", ["title": title]) } }
         try await first.container.sync(timeout: .seconds(600))
         await first.container.stopSyncing()
-        try change(first, statements)
+        try Self.change(first, statements)
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file)
         try again.edit { context in
@@ -112,7 +114,7 @@ import Testing
         let first = try Device("tablet", transport)
         try await first.container.sync(timeout: .seconds(600))
         await first.container.stopSyncing()
-        try change(first, ["UPDATE TARN_STATE SET value = 99 WHERE key = 'format'"])
+        try Self.change(first, ["UPDATE TARN_STATE SET value = 99 WHERE key = 'format'"])
         try await first.kill()
         let again = try Device("tablet", transport, file: first.file)
         try again.edit { $0.insert("Post", ["title": "Kept here"]) }

@@ -178,7 +178,7 @@ import Testing
     }
 
     /// A device that was killed after it had staged five pages, and shown nothing of them.
-    private func killedPhone(_ transport: InProcessTransport) async throws -> Device {
+    private func killedPhone(_ transport: InProcessTransport, changing statements: [String] = []) async throws -> Device {
         let faults = Faults(transport)
         let phone = try Device("phone", transport, over: faults, configure: stage(0))
         let views = Views(of: phone, Self.count("Post"))
@@ -188,8 +188,25 @@ import Testing
         try await phone.until { $0.activity == .offline }
         #expect(try phone.read { try $0.all("Post").count + $0.all("ImageData").count } == 0)
         #expect(views.all.allSatisfy { $0 == "0" })
+        try FormatTests.change(phone, statements)
         try await phone.kill()
         return phone
+    }
+
+    /// The next version of the library cannot tell whether their values are decrypted. They are fetched again.
+    @Test func stagedPagesOfAnEarlierFormatAreDropped() async throws {
+        let (cloud, tablet) = try await sent { context in
+            for number in 0..<300 { context.insert("Post", ["title": "\(number)"]) }
+        }
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let killed = try await killedPhone(transport, changing: FormatTests.sixteenthFormat)
+        #expect(Self.stagedFiles(of: killed.file).count == 5)
+        let before = transport.log.count { $0 == "changes/zone" }
+        let phone = try Device("phone", transport, file: killed.file, configure: stage(0))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
+        #expect(transport.log.count { $0 == "changes/zone" } - before > 5, "pages are not fetched again")
+        #expect(Self.stagedFiles(of: phone.file).isEmpty)
     }
 
     /// Pages and contents of assets that have arrived are not fetched again by the next process.
