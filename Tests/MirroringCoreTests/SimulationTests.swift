@@ -142,6 +142,9 @@ import ValueSimulation
     /// A label was relocated with an unsent name, and merged with one of the home zone that had the name.
     @Test func aLessonOfMergesAcrossZonesStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_175_158) == []) }
 
+    /// A label was deleted on one device, relocated by another, and made again: the source record that had the name again was never deleted.
+    @Test func aLessonOfASourceRecordThatReturnsStaysLearnt() { #expect(FeatureWorld.violations(seed: 810_008_800) == []) }
+
     /// A join record of a deleted label was sent without a position, and another device had created the label again.
     @Test func aLessonOfPositionsOfADeletedMemberStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_069_437) == []) }
 

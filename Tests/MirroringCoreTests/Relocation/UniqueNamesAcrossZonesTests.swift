@@ -96,6 +96,19 @@ private typealias Fixture = RelocationFixture
         #expect(RecordArrival.decide(record(), stored, mapping: Self.mapping) == .ordinary)
     }
 
+    /// The server lacked the source record when this device deleted it. Another device made an object with its name before this device
+    /// received the deletion, which it never will: it receives the object as an edit, and nothing else would delete that record.
+    @Test(arguments: [false, true])
+    func sourceRecordThatTheServerHasAgainIsDeletedAgain(isObjectDeleted: Bool) {
+        var source = state()
+        source.role = .source(isObjectDeleted: isObjectDeleted)
+        source.stage = .missing
+        let records = plan(record(), source, hasRow: !isObjectDeleted).bookkeeping.records
+        #expect(records.map(\.stage) == [.needsDelete])
+        #expect(records.map(\.changeTag) == ["b"])
+        #expect(records.map(\.isRelocated) == [true])
+    }
+
     @Test func laterRecordOfTheHomeZoneIsNotTheSourceOfARelocatedObject() {
         var current = state()
         current.ancestor.unapplied = record(seen: 100).fields.filter { $0.key == MirrorNames.moveReceipt }
@@ -136,11 +149,11 @@ private typealias Fixture = RelocationFixture
 
     // MARK: Values
 
-    private func plan(_ record: Record, _ state: RecordState?, blocked: Set<String> = []) -> ImportPlan {
+    private func plan(_ record: Record, _ state: RecordState?, hasRow: Bool = true, blocked: Set<String> = []) -> ImportPlan {
         var loaded = ImportPlan.Loaded()
         if let state {
             loaded.records["tag"] = state
-            loaded.rows[state.key] = row(state.key, "tag")
+            if hasRow { loaded.rows[state.key] = row(state.key, "tag") }
         }
         loaded.heldBack = blocked
         let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)

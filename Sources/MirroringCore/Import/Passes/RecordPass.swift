@@ -90,6 +90,7 @@ struct RecordPass {
         Self.adopt(record, into: &state, entity: merge.entity, digests: [:], work.page)
         if let encrypted { state.encrypted = encrypted }
         state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
+        if state.isRelocated { state.stage = .needsDelete }
         work.objects.put(state)
     }
 
@@ -141,7 +142,12 @@ struct RecordPass {
         // A forwarded version is still to be stamped, also if the values are equal.
         let isForwarding = work.loaded.former[record.recordName] != nil || state.forwardedEdits != nil
         let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || superseding != nil || state.encrypted.isReplacingAny
-        if state.stage != .needsDelete { state.stage = isAhead ? .needsUpload : .uploaded }
+        if state.isRelocated {
+            // Missing before, perhaps: another device made an object with the same values, and so with this name.
+            state.stage = .needsDelete
+        } else if state.stage != .needsDelete {
+            state.stage = isAhead ? .needsUpload : .uploaded
+        }
         state.failure = nil
         work.objects.put(state)
     }
