@@ -132,12 +132,11 @@ struct RecordPass {
         state.adopt(outcome.adopted)
         if let names = outcome.mergedNames { state.merged = names }
         let keepsMerged = !listed.names.isEmpty && state.keepMerged(since: listed, in: work)
-        // A user who discards a rejected change may have no right to send the update.
+        // A user who discards a rejected change may have no right to send the update. Otherwise this version may be older than the survivor's
+        // list, and a device that has not read the list may delete it.
         let superseding = work.isReverted(record.recordName) ? nil : state.supersedingRecord
-        if superseding == nil, state.supersedingRecord != nil { state.supersedingRecord = nil }
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
-        // This version may be older than the survivor's list, and a device that has not read the list may delete it.
-        if superseding != nil { state.supersedingRecord = superseding }
+        if state.supersedingRecord != superseding { state.supersedingRecord = superseding }
         if let encrypted { state.encrypted = encrypted }
         // A forwarded version is still to be stamped, also if the values are equal.
         let isForwarding = work.loaded.former[record.recordName] != nil || state.forwardedEdits != nil
