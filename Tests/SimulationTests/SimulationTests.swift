@@ -154,6 +154,10 @@ import Testing
             14_005_145, [.batches, .extensions, .polling],
             "an object lost its required one and returned with another: the check did not know that its unsent edit is in the conflict log"
         ),
+        (
+            9_930_003, [.restores, .sharing],
+            "an object was shared by a device that had not read its record since a restore: the last edit of another device was in no log"
+        ),
     ]
 
     @Test(arguments: SeedPart.of(lessons)) func earlierFailuresStayFixed(seed: UInt64, features: Set<Feature>, lesson: String) throws {

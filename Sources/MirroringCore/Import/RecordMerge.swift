@@ -48,6 +48,8 @@ struct RecordMerge {
     let former: Ancestor?
     /// Whether local changes give way, because the server rejected them.
     var isReverting = false
+    /// Whether the writer of the record may not have read the version that is the merge base: replaced values are lost ones.
+    var isBaseUnseen = false
     /// Encrypted inline fields with a remote value that may be older than this device's: it never replaces that one, cleared or not.
     var unordered: Set<String> = []
 
@@ -109,6 +111,7 @@ struct RecordMerge {
                 outcome.isLocalAhead = true
             } else {
                 outcome.adopted.append((property, there))
+                if isBaseUnseen, !property.isOwn { outcome.lostHere.append((property, here.value)) }
             }
         }
         return outcome

@@ -153,6 +153,15 @@ extension RecordState {
         return state
     }
 
+    /// Returns `true` if the relocating device never had a version of the source record from the server, which this device has: it deletes
+    /// values of other devices unread.
+    ///
+    /// - Parameter record: The record in the destination zone, of which this is the adopted or reconciled one.
+    func isBaseUnseen(by record: Record) -> Bool {
+        guard changeTag == "", let stamp = RelocationStamp.ofHomeZone(record) else { return false }
+        return stamp.seen == nil
+    }
+
     /// Returns the current record of an object that this device and another one have relocated. What both made of it is measured against
     /// the merge base of the source record.
     package func reconciled(with source: RecordState) -> RecordState {

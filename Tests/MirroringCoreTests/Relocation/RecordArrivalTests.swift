@@ -130,6 +130,21 @@ private typealias Fixture = RelocationFixture
         #expect(record.title == "Trip")
     }
 
+    /// A restored server lacked the source record. This device sent it again and edited it, after the other one had relocated the object.
+    @Test(arguments: [(nil, ["Journey"]), (1000, [])] as [(Int64?, [String])])
+    func valuesThatTheRelocatingDeviceNeverReadAreLogged(seen: Int64?, expected: [String]) {
+        let record = Fixture.arriving(title: "Walk", seen: seen)
+        let state = Fixture.uploaded(title: "Journey").adopted(as: "post-1")
+        var loaded = ImportPlan.Loaded()
+        loaded.records["post-1"] = state
+        loaded.rows[state.key] = Fixture.row(state.key, ["title": .string("Journey")])
+        let page = ImportPage(records: [record], deletions: [], askedWith: "1", token: "2", moreComing: false)
+        let plan = ImportPlan.make(page, loaded: loaded, mapping: Fixture.mapping)
+        #expect(plan.bookkeeping.conflicts.map(\.losing) == expected.map { .string($0) })
+        #expect(plan.bookkeeping.conflicts.allSatisfy { $0.winner == .remote })
+        #expect(plan.bookkeeping.conflicts.compactMap(\.losingStamp?.timestamp) == expected.map { _ in 1000 })
+    }
+
     // MARK: Two devices relocate one object
 
     @Test func theLaterOfTwoRelocatingDevicesReconciles() {

@@ -72,6 +72,7 @@ struct RecordPass {
             entity: entity, ancestor: state.ancestor, remote: record.fields, assets: work.loaded.assets,
             former: work.loaded.former[record.recordName] ?? state.forwardedEdits)
         merge.isReverting = isReverted
+        merge.isBaseUnseen = state.isBaseUnseen(by: record)
         merge.unordered = unordered
         work.recordsApplied += 1
         guard let row = work.rows[state.key] else { return applyToDeleted(record, state, merge, &work) }
@@ -109,7 +110,8 @@ struct RecordPass {
             && !work.mapping.isUnique(state.key.entityIndex)
         let outcome = isEcho ? merge.merge(into: local) : merge.merge(into: local) { work.mapping.resolver?($0) ?? $0.byPolicy }
         for lost in outcome.lostHere {
-            work.log(lost.value, of: lost.property, state, winner: .remote, losing: nil, winning: record.modified)
+            let stamp = merge.isBaseUnseen ? state.modified : nil
+            work.log(lost.value, of: lost.property, state, winner: .remote, losing: stamp, winning: record.modified)
         }
         for (property, value) in outcome.merged { work.rows.set(value, slot: property.slot, of: state.key) }
         for lost in isEcho ? [] : outcome.lost {
