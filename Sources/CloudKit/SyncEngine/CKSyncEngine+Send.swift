@@ -62,11 +62,14 @@ extension CKSyncEngine {
         await postState()
     }
 
+    /// A save that the app adds after it was asked for a batch is sent again: the batch may have the record from before.
     private func sendRecords(_ run: DatabaseRequests, _ context: SendChangesContext) async throws {
+        defer { state.stored.update { $0.savesAddedSinceBatch = nil } }
         while state.hasPendingUntrackedChanges
             || state.pendingRecordZoneChanges.contains(where: { context.options.scope.contains($0) })
         {
             try Task.checkCancellation()
+            state.stored.update { $0.savesAddedSinceBatch = [] }
             let batch = await ask { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) } ?? nil
             guard let batch, !batch.recordsToSave.isEmpty || !batch.recordIDsToDelete.isEmpty else { return }
             try checkAccount(of: run.database)
@@ -82,7 +85,11 @@ extension CKSyncEngine {
             }
             let event = sent.event
             let done = Set(sent.done)
-            state.stored.update { content in content.records.removeAll { done.contains($0) } }
+            state.stored.update { content in
+                let added = content.savesAddedSinceBatch ?? []
+                content.records.removeAll { done.contains($0) && !added.contains($0) }
+                content.savesAddedSinceBatch = nil
+            }
             await post(.sentRecordZoneChanges(event))
             await postState()
             if let failure { throw failure }

@@ -16,6 +16,8 @@ extension CKSyncEngine {
             case .saveRecord(let id), .deleteRecord(let id): id
             }
         }
+
+        var isSave: Bool { if case .saveRecord = self { true } else { false } }
     }
 
     /// A zone to save or delete on the server.
@@ -72,6 +74,7 @@ extension CKSyncEngine {
             change { content in
                 let ids = Set(changes.map(\.recordID))
                 content.records.removeAll { ids.contains($0.recordID) && !changes.contains($0) }
+                content.savesAddedSinceBatch?.formUnion(changes.filter(\.isSave))
                 let pending = Set(content.records)
                 var added: Set<PendingRecordZoneChange> = []
                 content.records += changes.filter { !pending.contains($0) && added.insert($0).inserted }
@@ -116,13 +119,20 @@ extension CKSyncEngine.State {
         var databaseToken: CKServerChangeToken?
         var zoneTokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
         var userRecordName: String?
+        /// The saves that were added since the delegate was asked for the present batch, which may have earlier versions of the
+        /// records: they stay pending. `nil` while no batch is being sent. Not stored.
+        var savesAddedSinceBatch: Set<CKSyncEngine.PendingRecordZoneChange>?
     }
 
     /// The state in a form that can be stored.
     public struct Serialization: Codable, Sendable {
         let content: Content
 
-        init(_ content: Content) { self.content = content }
+        init(_ content: Content) {
+            var stored = content
+            stored.savesAddedSinceBatch = nil
+            self.content = stored
+        }
 
         private struct Zone: Codable {
             var name: String
@@ -185,8 +195,7 @@ extension CKSyncEngine.State {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(1, forKey: .version)
             let records = content.records.map { change in
-                let isDeletion = if case .deleteRecord = change { true } else { false }
-                return Change(zone: Zone(change.recordID.zoneID), record: change.recordID.recordName, isDeletion: isDeletion)
+                Change(zone: Zone(change.recordID.zoneID), record: change.recordID.recordName, isDeletion: !change.isSave)
             }
             let zones = content.zones.map { change in
                 let isDeletion = if case .deleteZone = change { true } else { false }

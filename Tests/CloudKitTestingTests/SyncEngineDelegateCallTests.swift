@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudKit
+import CloudKitTesting
+import Synchronization
+import Testing
+
+private let zoneID = CKRecordZone.ID(zoneName: "Notes")
+private let noteID = CKRecord.ID(recordName: "note", zoneID: zoneID)
+
+/// An app with one text, whose user edits it after a batch with the record was provided.
+private final class EditedNote: CKSyncEngineDelegate {
+    private struct Content {
+        var text = "first"
+        var record: CKRecord?
+        var batches = 0
+    }
+
+    private let content = Mutex(Content())
+
+    var batches: Int { content.withLock { $0.batches } }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard case .sentRecordZoneChanges(let sent) = event else { return }
+        content.withLock { $0.record = sent.savedRecords.first ?? $0.record }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: syncEngine.state.pendingRecordZoneChanges) { id in
+            self.content.withLock { content in
+                let record = content.record ?? CKRecord(recordType: "Note", recordID: id)
+                record["text"] = content.text
+                return record
+            }
+        }
+        let isFirst = content.withLock { content in
+            content.batches += 1
+            content.text = "second"
+            return content.batches == 1
+        }
+        if isFirst { syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(noteID)]) }
+        return batch
+    }
+}
+
+/// What the app does while its delegate is called.
+@Suite(.timeLimit(.minutes(1))) struct SyncEngineDelegateCallTests {
+    private func engine(_ device: TestDevice, _ delegate: some CKSyncEngineDelegate) -> CKSyncEngine {
+        var configuration = CKSyncEngine.Configuration(
+            database: device.container.privateCloudDatabase, stateSerialization: nil, delegate: delegate)
+        configuration.automaticallySync = false
+        return CKSyncEngine(configuration)
+    }
+
+    @Test func anEditDuringASendIsSent() async throws {
+        let cloud = try TestCloud()
+        let device = try await cloud.device("phone")
+        let note = EditedNote()
+        let engine = engine(device, note)
+        engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(noteID)])
+        try await engine.sendChanges()
+        let saved = try await device.container.privateCloudDatabase.record(for: noteID)
+        #expect(saved["text"] == "second")
+        #expect(note.batches == 2)
+        #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+}
