@@ -184,7 +184,8 @@ extension CKSyncEngine {
         }
 
         private enum Limit {
-            static let changes = 250
+            /// Of the service with the lowest limit: the database of a batch is not known here.
+            static let changes = Limits.documentedWebServices.operationsPerRequest
             /// The last record may be large; a request can have two megabytes.
             static let bytes = 900_000
         }
