@@ -46,6 +46,33 @@ private final class EditedNote: CKSyncEngineDelegate {
     }
 }
 
+/// An app that fetches again, in a task of its own, when a fetch begins.
+private final class TaskStarter: CKSyncEngineDelegate {
+    private let isStarted = Mutex(false)
+    let results = AsyncStream<CKError?>.makeStream()
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard case .willFetchChanges = event else { return }
+        let isFirst = isStarted.withLock { isStarted in
+            defer { isStarted = true }
+            return !isStarted
+        }
+        guard isFirst else { return }
+        Task {
+            do {
+                try await syncEngine.fetchChanges()
+                results.continuation.yield(nil)
+            } catch {
+                results.continuation.yield(error as? CKError ?? CKError(.internalError))
+            }
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
 /// What the app does while its delegate is called.
 @Suite(.timeLimit(.minutes(1))) struct SyncEngineDelegateCallTests {
     private func engine(_ device: TestDevice, _ delegate: some CKSyncEngineDelegate) -> CKSyncEngine {
@@ -67,5 +94,15 @@ private final class EditedNote: CKSyncEngineDelegate {
         #expect(saved["text"] == "second")
         #expect(note.batches == 2)
         #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test func aTaskOfADelegatesMethodMayFetch() async throws {
+        let starter = TaskStarter()
+        let engine = engine(try await TestCloud().device("phone"), starter)
+        try await engine.fetchChanges()
+        var results = starter.results.stream.makeAsyncIterator()
+        let result = await results.next()
+        let failure = try #require(result)
+        #expect(failure == nil)
     }
 }
