@@ -17,7 +17,12 @@ extension CKSyncEngine {
             for zoneID in zonesToFetch(options) {
                 try Task.checkCancellation()
                 try checkAccount(of: database)
-                try await fetchZone(zoneID, run)
+                do {
+                    try await fetchZone(zoneID, run)
+                } catch let error as CKError where error.code == .assetNotAvailable {
+                    // The asset of one record is missing: the other zones do not wait for it.
+                    failure = failure ?? error
+                }
             }
         } catch {
             failure = error
@@ -90,8 +95,8 @@ extension CKSyncEngine {
         }
         await post(.didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zoneID, error: failure)))
         guard let failure else { return }
-        // A deleted zone does not fail the others. The next database changes report it.
-        guard failure.isOfOneZone else { throw failure }
+        // A deleted zone does not fail the others. The next database changes report it. They do not list a busy zone again.
+        guard failure.isOfOneZone, !failure.mayPass else { throw failure }
         state.stored.update { $0.unfetched.removeAll { $0 == zoneID } }
     }
 }
