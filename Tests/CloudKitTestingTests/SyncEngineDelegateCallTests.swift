@@ -73,11 +73,37 @@ private final class TaskStarter: CKSyncEngineDelegate {
     ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
 }
 
+/// An app whose delegate takes its time when a fetch begins, and notes the states that it receives.
+private final class SlowApp: CKSyncEngineDelegate {
+    private let states = Mutex<[CKSyncEngine.State.Serialization]>([])
+    let isCalled = AsyncStream<Void>.makeStream()
+    let mayReturn = AsyncStream<Void>.makeStream()
+
+    var all: [CKSyncEngine.State.Serialization] { states.withLock { $0 } }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        switch event {
+        case .stateUpdate(let update): states.withLock { $0.append(update.stateSerialization) }
+        case .willFetchChanges:
+            states.withLock { $0 = [] }
+            isCalled.continuation.yield()
+            for await _ in mayReturn.stream { return }
+        default: break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
 /// What the app does while its delegate is called.
 @Suite(.timeLimit(.minutes(1))) struct SyncEngineDelegateCallTests {
-    private func engine(_ device: TestDevice, _ delegate: some CKSyncEngineDelegate) -> CKSyncEngine {
+    private func engine(
+        _ device: TestDevice, _ delegate: some CKSyncEngineDelegate, from stored: CKSyncEngine.State.Serialization? = nil
+    ) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
-            database: device.container.privateCloudDatabase, stateSerialization: nil, delegate: delegate)
+            database: device.container.privateCloudDatabase, stateSerialization: stored, delegate: delegate)
         configuration.automaticallySync = false
         return CKSyncEngine(configuration)
     }
@@ -94,6 +120,25 @@ private final class TaskStarter: CKSyncEngineDelegate {
         #expect(saved["text"] == "second")
         #expect(note.batches == 2)
         #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    /// Two states that are read before the delegate's turn may arrive in the other order.
+    @Test func aStateIsReadWhenTheDelegateReceivesIt() async throws {
+        let app = SlowApp()
+        let device = try await TestCloud().device("phone")
+        let engine = engine(device, app)
+        let fetch = Task { try await engine.fetchChanges() }
+        for await _ in app.isCalled.stream { break }
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(noteID)])
+        // Until the report of the first change waits for its turn.
+        for _ in 0..<1000 { await Task.yield() }
+        let other = CKRecord.ID(recordName: "other", zoneID: zoneID)
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(other)])
+        app.mayReturn.continuation.yield()
+        try await fetch.value
+        let first = try #require(app.all.first)
+        let restored = self.engine(device, app, from: first)
+        #expect(restored.state.pendingRecordZoneChanges == [.saveRecord(noteID), .saveRecord(other)])
     }
 
     @Test func aTaskOfADelegatesMethodMayFetch() async throws {

@@ -44,7 +44,6 @@ extension CKSyncEngine {
             }
             let deletedZoneIDs = Set(page.deletions.map(\.zoneID))
             state.stored.update { content in
-                content.databaseToken = page.token
                 for id in deletedZoneIDs { content.zoneTokens[id] = nil }
                 content.unfetched.removeAll { deletedZoneIDs.contains($0) }
                 for change in page.modifications where !content.unfetched.contains(change.zoneID) {
@@ -56,6 +55,8 @@ extension CKSyncEngine {
                     .fetchedDatabaseChanges(
                         Event.FetchedDatabaseChanges(modifications: page.modifications, deletions: page.deletions)))
             }
+            // Behind the event: a state with the token that was stored before it would stand for deletions that the app does not know.
+            state.stored.update { $0.databaseToken = page.token }
             if page.token != token { await postState() }
             isLast = !page.moreComing
         }

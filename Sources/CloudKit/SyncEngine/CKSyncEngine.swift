@@ -109,7 +109,13 @@ public final class CKSyncEngine: Sendable {
         await ask { await $0.handleEvent(event, syncEngine: self) }
     }
 
-    func postState() async { await post(.stateUpdate(Event.StateUpdate(stateSerialization: state.serialization))) }
+    /// The state is read when it is the delegate's turn: one that was read before could replace a newer one that the delegate has stored.
+    func postState() async {
+        await ask { delegate in
+            let update = Event.StateUpdate(stateSerialization: self.state.serialization)
+            await delegate.handleEvent(.stateUpdate(update), syncEngine: self)
+        }
+    }
 
     /// Calls the delegate, unless it was deallocated.
     @discardableResult
