@@ -49,6 +49,17 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(error?.retryAfterSeconds == 4)
     }
 
+    /// The server behind a gateway may have executed the request.
+    @Test(arguments: [(502, CKError.Code.serverResponseLost), (503, .serviceUnavailable), (504, .serverResponseLost)])
+    func aSaveThatAGatewayAnswersIsInDoubt(_ status: Int, _ code: CKError.Code) async {
+        let transport = RecordingTransport(
+            .response(TransportResponse(status: status, headers: ["retry-after": "4"], body: Array("<html>".utf8))))
+        let error = await failure { try await CloudDatabaseClient(transport).modifyRecords(empty, idempotencyKey: "k") }
+        #expect(error?.code == code)
+        #expect(error?.retryAfterSeconds == 4)
+        #expect(error?.localizedDescription.contains("\(status)") == true)
+    }
+
     @Test func anInvalidResponseIsOneErrorMessage() async {
         let page = TransportResponse(status: 200, headers: ["content-type": "text/html"], body: Array("<html>".utf8))
         let web = await failure { try await CloudDatabaseClient(RecordingTransport(.response(page))).listZones() }

@@ -18,6 +18,8 @@ final class Faults: CloudTransport {
         case fail(CKError)
         /// The server carries it out, and its answer is another one.
         case answer(@Sendable ([UInt8]) async throws -> [UInt8])
+        /// The server carries it out, and a gateway answers.
+        case giveUp(status: Int)
         /// Nothing.
         case pass
     }
@@ -84,6 +86,9 @@ final class Faults: CloudTransport {
             var response = try await transport.send(request)
             response.body = try await change(response.body)
             return response
+        case .giveUp(let status):
+            _ = try await transport.send(request)
+            return TransportResponse(status: status, headers: TransportHeaders(), body: Array("<html>".utf8))
         }
     }
 
@@ -98,7 +103,7 @@ final class Faults: CloudTransport {
                     continuation.finish()
                 })
         case .fail(let error): throw error
-        case nil, .answer, .pass: return try await transport.stream(request)
+        case nil, .answer, .giveUp, .pass: return try await transport.stream(request)
         }
     }
 

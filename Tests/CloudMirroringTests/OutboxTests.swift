@@ -3,8 +3,10 @@
 
 import CloudInProcess
 import CloudKit
+import CloudWire
 import CoreData
 import Foundation
+import ManagedModel
 import SQLiteStore
 import TestBasics
 import Testing
@@ -69,6 +71,32 @@ import Testing
         #expect(saves.first == saves.dropFirst().first)
         #expect(saves.last?.firstRange(of: Array("second".utf8)) != nil)
         #expect(saves.first?.firstRange(of: Array("second".utf8)) == nil)
+    }
+
+    /// A gateway gives up on the server, which executes the request: with another key, the device would merge its own value.
+    @Test(arguments: [502, 504]) func aSaveThatAGatewayAnswersCountsOnce(_ status: Int) async throws {
+        var count = Attribute(name: "count", type: .integer64)
+        count.userInfo["syncPolicy"] = "counter"
+        let cloud = try InProcessCloud()
+        let transport = try await cloud.addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        let tablet = try Device(
+            "tablet", transport, over: faults, model: Model(entities: [Entity(name: "Thing", attributes: [count])]))
+        func setCount(_ number: Int) throws { try tablet.edit { try $0.all("Thing").first?.setValue(number, forKey: "count") } }
+        try tablet.edit { $0.insert("Thing", ["count": 1]) }
+        try await tablet.container.sync(timeout: .seconds(600))
+        faults.plan("records/modify", .giveUp(status: status))
+        try setCount(2)
+        try await tablet.until { status in
+            switch status.activity {
+            case .offline, .error: true
+            default: false
+            }
+        }
+        try setCount(3)
+        try await tablet.container.sync(timeout: .seconds(600))
+        #expect(try await cloud.records(ofType: "CD_Thing").map { $0.fields["CD_count"]?.value } == [.int64(3)])
+        #expect(try tablet.container.conflicts().isEmpty)
     }
 
     /// An earlier version of the library kept one request, among the mirror's single values.

@@ -229,7 +229,9 @@ struct InProcessMirrorTransport: MirrorTransport {
 
     func send(_ request: MirrorRequest) async throws -> MirrorResponse {
         if let refusal = faults.refusal(of: request) { return refusal }
-        return try await connection.send(request)
+        let gatewayResponse = faults.gatewayResponse(to: request)
+        let response = try await connection.send(request)
+        return gatewayResponse ?? response
     }
 }
 

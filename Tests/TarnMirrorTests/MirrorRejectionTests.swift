@@ -54,6 +54,29 @@ import Testing
         #expect(stage.phone.mirror.status.activity == .idle)
     }
 
+    /// A gateway gives up on the server, which executes the request: with another key, the device would merge its own value.
+    @Test(arguments: [502, 504]) func aSaveThatAGatewayAnswersCountsOnce(_ status: Int) async throws {
+        var model = Library.model
+        model.entities[0].attributes[2].userInfo["syncPolicy"] = "counter"
+        let cloud = try InProcessCloud()
+        let faults = Refusals()
+        let phone = try MirrorDevice(try await cloud.addUser("mia", device: "phone"), model: model, faults: faults)
+        try phone.edit { $0.insert("Book", ["title": "one", "pages": 1]) }
+        try await phone.sync()
+        faults.giveUpOnce("records/modify", status: status)
+        try phone.edit { try $0.object("Book", "one").setValue(2, forKey: "pages") }
+        await phone.until { status in
+            switch status.activity {
+            case .offline, .error: true
+            default: false
+            }
+        }
+        try phone.edit { try $0.object("Book", "one").setValue(3, forKey: "pages") }
+        try await phone.sync()
+        #expect(try phone.dump == "Book  pages 3  title one")
+        #expect(phone.mirror.status.conflictCount == 0)
+    }
+
     @Test func pollingContinuesWhileTheQuotaIsExceeded() async throws {
         var limits = Limits()
         limits.userBytes = 1_000_000

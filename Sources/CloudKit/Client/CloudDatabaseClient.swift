@@ -289,8 +289,10 @@ package struct CloudDatabaseClient: Sendable {
         }
         request.changesData = changesData
         let response = try await send(request)
+        guard changesData else { return try checked(response) }
+        if response.isOfGateway { throw CKError(ofGateway: response) }
         // The change is stored, so its response counts. The next read notices that the server is another one.
-        return changesData ? response : try checked(response)
+        return response
     }
 
     private func get(_ operation: ServicePath.Operation) async throws(CKError) -> TransportResponse {

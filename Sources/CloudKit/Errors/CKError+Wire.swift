@@ -59,6 +59,15 @@ extension CKError {
             retryAfter: retryAfter)
     }
 
+    /// Creates the error of a response of a gateway to a request that changes data.
+    init(ofGateway response: TransportResponse) {
+        let failure = CKError(response)
+        self.init(
+            .serverResponseLost,
+            failure.localizedDescription + "; the server may have saved the change: fetch it, or send it again",
+            retryAfter: failure.retryAfterSeconds, cause: failure)
+    }
+
     /// Creates the error of a response that cannot be decoded: of another program, or incomplete.
     static func unreadable(_ sentence: String, _ response: TransportResponse? = nil) -> CKError {
         let isWebPage = response?.headers[HeaderNames.contentType]?.lowercased().hasPrefix("text/html") == true
@@ -75,4 +84,11 @@ extension CKError {
         default: self.init(.networkFailure, "the connection to the server failed", cause: error)
         }
     }
+}
+
+extension TransportResponse {
+    /// Whether a gateway sent it for a server that did not respond, or not in time: that may have executed the request.
+    ///
+    /// Source: RFC 9110, sections 15.6.3 and 15.6.5. Servers with CloudKit's protocol have a reason in each error.
+    var isOfGateway: Bool { [502, 504].contains(status) && (try? WireError(json: body)) == nil }
 }

@@ -103,9 +103,16 @@ struct MirrorClient: Sendable {
         } catch let failure as CloudFailure where failure.code == .networkFailure {
             throw CloudFailure(.serverResponseLost, failure.reason + "; the server may have saved the change")
         }
-        // A failed atomic request has the results of its items, with either status.
         let bytes = [UInt8](response.body)
-        if response.status >= 400, (try? WireError(json: bytes)) == nil, let decoded = try? ModifyRecordsResponse(json: bytes),
+        let hasReason = (try? WireError(json: bytes)) != nil
+        // A gateway sends these for a server that did not respond, or not in time. Source: RFC 9110, sections 15.6.3 and 15.6.5.
+        if !hasReason, [502, 504].contains(response.status) {
+            let failure = CloudFailure(response)
+            throw CloudFailure(
+                .serverResponseLost, failure.reason + "; the server may have saved the change", retryAfter: failure.retryAfter)
+        }
+        // A failed atomic request has the results of its items, with either status.
+        if response.status >= 400, !hasReason, let decoded = try? ModifyRecordsResponse(json: bytes),
             decoded.results.count == count
         {
             return decoded

@@ -136,8 +136,9 @@ private func answer(_ status: String, _ headers: String = "", _ body: String = p
                     #expect(failure == nil, "\(place)")
                     continue
                 }
-                // A save with a lost response is in doubt.
-                let expected: Set<CKError.Code?> = code == .networkFailure ? [code, .serverResponseLost] : [code]
+                // A save with a lost response is in doubt, and so is one that a gateway answered instead of its server.
+                let mayBeInDoubt = [.networkFailure, .serviceUnavailable].contains(code)
+                let expected: Set<CKError.Code?> = mayBeInDoubt ? [code, .serverResponseLost] : [code]
                 #expect(expected.contains(failure?.code), "\(place)")
                 #expect(failure?.mayPass == true, "\(place)")
                 device.relay.heal()
