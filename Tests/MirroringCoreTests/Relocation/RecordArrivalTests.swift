@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import ManagedModel
 import MirroringCore
 import Testing
 
