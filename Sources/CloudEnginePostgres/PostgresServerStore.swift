@@ -101,24 +101,37 @@ package final class PostgresServerStore: Sendable {
 
     /// Makes attempts until one does not ask for another.
     ///
+    /// After a commit with an unknown outcome, only a result of the unit itself shows whether it was carried out: the unit looks for its
+    /// stored answer. If no later attempt executes the unit to its end, the request stays in doubt.
+    ///
     /// - Parameter attempt: Throws ``PostgresRetry`` or `PostgresUnreachable` for another attempt.
+    /// - Throws: What `attempt` throws; `StorageFailure.inDoubt`.
     private func retrying<Value: Sendable>(_ attempt: @Sendable (_ isRepeated: Bool) async throws -> Value) async throws -> Value {
         var failure = StorageFailure(.busy, "the transaction lost to others too often")
-        var isRepeated = false
+        var (isRepeated, isInDoubt) = (false, false)
         let end = ContinuousClock.now + .seconds(Self.attemptSeconds)
         for number in 0..<Self.attemptsMax {
             if number > 0, .now >= end { break }
-            if number > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: number, jitter: Double.random(in: 0...1))) }
             do {
+                if number > 0 { try await Task.sleep(for: Self.backoff.delay(attempt: number, jitter: Double.random(in: 0...1))) }
                 return try await attempt(isRepeated)
             } catch let retry as PostgresRetry {
                 failure = retry.failure
                 isRepeated = true
+                isInDoubt = isInDoubt || retry.isInDoubt
             } catch let unreachable as PostgresUnreachable {
                 failure = unreachable.storageFailure
+            } catch let error where isInDoubt && !Self.isOfUnit(error) {
+                throw StorageFailure.inDoubt
             }
         }
-        throw failure
+        throw isInDoubt ? StorageFailure.inDoubt : failure
+    }
+
+    /// Whether a unit threw the error after it looked for its stored answer.
+    private static func isOfUnit(_ error: any Error) -> Bool {
+        guard let error = error as? WireError else { return false }
+        return error != PostgresTimeIsUp.wireError
     }
 
     /// Runs a transaction until it commits.

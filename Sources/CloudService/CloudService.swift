@@ -218,6 +218,11 @@ package struct CloudService: Sendable {
         case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
         case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
         case .moved, .arriving: WireError(.tryAgainLater, "the server continues on another database in a moment", retryAfter: 1)
+        case .inDoubt:
+            // To older clients the server is busy: they retry.
+            WireError(
+                .tryAgainLater, "the connection to the database was lost during the commit: the request may have been carried out",
+                retryAfter: 1, nativeCode: .serverResponseLost)
         case .objectStore: WireError(.tryAgainLater, "the server cannot reach the files of assets", retryAfter: 5)
         case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
             WireError(.internalError, "the server could not read or write its data")

@@ -50,7 +50,8 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
             description = "The database in \(data) was written by a newer version of tarn: use that version or a newer one."
         case .full: description = "The disk of the data folder \(data) is full: make room and try again."
         case .busy: description = "The database in \(data) is busy: try again in a moment."
-        case .unavailable: description = "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
+        case .unavailable, .inDoubt:
+            description = "The data folder \(data) could not be used (\(failure.what)): check the disk and try again."
         }
     }
 

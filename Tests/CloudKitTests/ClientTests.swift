@@ -60,6 +60,16 @@ private let empty = ModifyRecordsRequest(operations: [])
         #expect(error?.localizedDescription.contains("\(status)") == true)
     }
 
+    /// The server lost its database during the commit.
+    @Test func aSaveThatTheServerLeavesInDoubtHasALostResponse() async {
+        let inDoubt = WireError(.tryAgainLater, "in doubt", retryAfter: 1, nativeCode: .serverResponseLost)
+        let error = await failure {
+            try await CloudDatabaseClient(RecordingTransport(.refused(inDoubt))).modifyRecords(empty, idempotencyKey: "k")
+        }
+        #expect(error?.code == .serverResponseLost)
+        #expect(error?.retryAfterSeconds == 1)
+    }
+
     @Test func anInvalidResponseIsOneErrorMessage() async {
         let page = TransportResponse(status: 200, headers: ["content-type": "text/html"], body: Array("<html>".utf8))
         let web = await failure { try await CloudDatabaseClient(RecordingTransport(.response(page))).listZones() }

@@ -18,8 +18,8 @@ final class Faults: CloudTransport {
         case fail(CKError)
         /// The server carries it out, and its answer is another one.
         case answer(@Sendable ([UInt8]) async throws -> [UInt8])
-        /// The server carries it out, and a gateway answers.
-        case giveUp(status: Int)
+        /// The server carries it out, and its answer says that it may not have been.
+        case giveUp(status: Int, body: String)
         /// Nothing.
         case pass
     }
@@ -86,9 +86,9 @@ final class Faults: CloudTransport {
             var response = try await transport.send(request)
             response.body = try await change(response.body)
             return response
-        case .giveUp(let status):
+        case .giveUp(let status, let body):
             _ = try await transport.send(request)
-            return TransportResponse(status: status, headers: TransportHeaders(), body: Array("<html>".utf8))
+            return TransportResponse(status: status, headers: TransportHeaders(), body: Array(body.utf8))
         }
     }
 

@@ -73,8 +73,10 @@ import Testing
         #expect(saves.first?.firstRange(of: Array("second".utf8)) == nil)
     }
 
-    /// A gateway gives up on the server, which executes the request: with another key, the device would merge its own value.
-    @Test(arguments: [502, 504]) func aSaveThatAGatewayAnswersCountsOnce(_ status: Int) async throws {
+    /// A gateway gives up on the server, or the server on its database, and the request is executed: with another key, the device would
+    /// merge its own value.
+    @Test(arguments: [(502, "<html>"), (504, "<html>"), (503, #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"r","nativeErrorCode":34}"#)])
+    func aSaveInDoubtCountsOnce(_ status: Int, _ body: String) async throws {
         var count = Attribute(name: "count", type: .integer64)
         count.userInfo["syncPolicy"] = "counter"
         let cloud = try InProcessCloud()
@@ -85,7 +87,7 @@ import Testing
         func setCount(_ number: Int) throws { try tablet.edit { try $0.all("Thing").first?.setValue(number, forKey: "count") } }
         try tablet.edit { $0.insert("Thing", ["count": 1]) }
         try await tablet.container.sync(timeout: .seconds(600))
-        faults.plan("records/modify", .giveUp(status: status))
+        faults.plan("records/modify", .giveUp(status: status, body: body))
         try setCount(2)
         try await tablet.until { status in
             switch status.activity {

@@ -275,6 +275,9 @@ let otherGoldens: [Golden] = [
     Golden(
         WireError(.tryAgainLater, "busy", retryAfter: 12),
         #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"busy","retryAfter":12}"#),
+    Golden(
+        WireError(.tryAgainLater, "in doubt", retryAfter: 1, nativeCode: .serverResponseLost),
+        #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"in doubt","retryAfter":1,"nativeErrorCode":34}"#),
 ]
 
 private var pushed: PushNotification {

@@ -81,6 +81,13 @@ import Testing
         #expect(CloudFailure(WireError(.exists, "w")).code == .serverRecordChanged)
     }
 
+    /// A request that the server left in doubt keeps its key; one that a busy server refused does not need it.
+    @Test func aCommitInDoubtIsNotARefusal() throws {
+        let inDoubt = WireError(.tryAgainLater, "w", retryAfter: 1, nativeCode: .serverResponseLost)
+        #expect(RetryPolicy.fate(of: CloudFailure(try WireError(json: inDoubt.encoded()))) == .uncertain)
+        #expect(RetryPolicy.fate(of: CloudFailure(WireError(.tryAgainLater, "w", retryAfter: 1))) == .notNow)
+    }
+
     /// Both codes are one to an app. A fault ends, a rejection doesn't.
     @Test func aServerErrorDoesNotRejectTheItem() {
         #expect(AppErrorCode(WireError(.internalError, "w")) == .serverRejectedRequest)

@@ -10,22 +10,25 @@ import TarnMirror
 /// Rejects requests of one operation with a text in their body, instead of the server.
 final class Refusals: Sendable {
     private let refused = Mutex<(operation: String, text: Data, response: MirrorResponse)?>(nil)
-    private let gateway = Mutex<(operation: String, status: Int)?>(nil)
+    private let gateway = Mutex<(operation: String, response: MirrorResponse)?>(nil)
 
     func refuse(_ operation: String, containing text: String, status: Int, _ error: WireError) {
         let response = MirrorResponse(status: status, headers: [:], body: Data(error.encoded()))
         refused.withLock { $0 = (operation, Data(text.utf8), response) }
     }
 
-    /// The server executes the next request of an operation, and a gateway answers.
-    func giveUpOnce(_ operation: String, status: Int) { gateway.withLock { $0 = (operation, status) } }
+    /// The server executes the next request of an operation, and its answer says that it may not have been executed.
+    func giveUpOnce(_ operation: String, status: Int, body: String) {
+        let response = MirrorResponse(status: status, headers: [:], body: Data(body.utf8))
+        gateway.withLock { $0 = (operation, response) }
+    }
 
     func gatewayResponse(to request: MirrorRequest) -> MirrorResponse? {
         guard case .service(let path) = request.target else { return nil }
         return gateway.withLock { gateway in
-            guard let (operation, status) = gateway, path.hasSuffix(operation) else { return nil }
+            guard let (operation, response) = gateway, path.hasSuffix(operation) else { return nil }
             gateway = nil
-            return MirrorResponse(status: status, headers: [:], body: Data("<html>".utf8))
+            return response
         }
     }
 

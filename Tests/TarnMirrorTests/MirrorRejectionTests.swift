@@ -54,8 +54,10 @@ import Testing
         #expect(stage.phone.mirror.status.activity == .idle)
     }
 
-    /// A gateway gives up on the server, which executes the request: with another key, the device would merge its own value.
-    @Test(arguments: [502, 504]) func aSaveThatAGatewayAnswersCountsOnce(_ status: Int) async throws {
+    /// A gateway gives up on the server, or the server on its database, and the request is executed: with another key, the device would
+    /// merge its own value.
+    @Test(arguments: [(502, "<html>"), (504, "<html>"), (503, #"{"serverErrorCode":"TRY_AGAIN_LATER","reason":"r","nativeErrorCode":34}"#)])
+    func aSaveInDoubtCountsOnce(_ status: Int, _ body: String) async throws {
         var model = Library.model
         model.entities[0].attributes[2].userInfo["syncPolicy"] = "counter"
         let cloud = try InProcessCloud()
@@ -63,7 +65,7 @@ import Testing
         let phone = try MirrorDevice(try await cloud.addUser("mia", device: "phone"), model: model, faults: faults)
         try phone.edit { $0.insert("Book", ["title": "one", "pages": 1]) }
         try await phone.sync()
-        faults.giveUpOnce("records/modify", status: status)
+        faults.giveUpOnce("records/modify", status: status, body: body)
         try phone.edit { try $0.object("Book", "one").setValue(2, forKey: "pages") }
         await phone.until { status in
             switch status.activity {

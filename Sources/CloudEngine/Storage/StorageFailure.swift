@@ -11,6 +11,9 @@ package struct StorageFailure: Error, Hashable, Sendable {
         case moved
         /// The data of another database is moving to this one.
         case arriving
+        /// The connection was lost during a commit, and whether it was carried out is not known. The request has an idempotency key, so the
+        /// client may send it again.
+        case inDoubt
     }
 
     package var code: Code
@@ -27,6 +30,8 @@ package struct StorageFailure: Error, Hashable, Sendable {
     package static let moved = StorageFailure(.moved, "the data was moved to another database")
     /// A database that gets the data of another one.
     package static let isArriving = StorageFailure(.arriving, "a move to the database has not ended")
+    /// A commit whose outcome no later attempt could read.
+    package static let inDoubt = StorageFailure(.inDoubt, "the connection was lost during a commit: its outcome could not be read")
     /// A database that no server has used yet.
     package static let noData = StorageFailure(.unknownName, "the database has no data of a tarn server")
 }

@@ -52,13 +52,13 @@ struct PostgresError: Error, Hashable, Sendable {
     /// The error of a transaction that this one ended.
     ///
     /// - Parameters:
-    ///   - isCommitSent: Whether the server may have committed.
-    ///   - isRepeatable: Whether the transaction may be executed again then.
-    func failure(isCommitSent: Bool, isRepeatable: Bool = false) -> any Error {
+    ///   - isCommitSent: Whether the server may have committed changes.
+    ///   - isIdempotent: Whether another execution would find the answer of a committed one.
+    func failure(isCommitSent: Bool, isIdempotent: Bool = false) -> any Error {
         switch failureClass {
         case .conflict: PostgresRetry(failure: storageFailure)
-        case .connection where isCommitSent && !isRepeatable: StorageFailure.unknownOutcome
-        case .connection: PostgresRetry(failure: StorageFailure(.busy, "the database server can't be reached"))
+        case .connection where isCommitSent && !isIdempotent: StorageFailure.unknownOutcome
+        case .connection: PostgresRetry(failure: StorageFailure(.busy, "the database server can't be reached"), isInDoubt: isCommitSent)
         default: storageFailure
         }
     }
@@ -75,8 +75,12 @@ struct PostgresError: Error, Hashable, Sendable {
     }
 }
 
-/// A transaction failed and changed nothing: it may be executed again.
-struct PostgresRetry: Error { var failure: StorageFailure }
+/// A transaction failed: it may be executed again, since it changed nothing, or stored the answer to its idempotency key.
+struct PostgresRetry: Error {
+    var failure: StorageFailure
+    /// Whether it may have been committed.
+    var isInDoubt = false
+}
 
 /// No connection, and so nothing was executed.
 struct PostgresUnreachable: Error {

@@ -43,12 +43,19 @@ struct PartitionTransaction {
         let write: PostgresWrite
         var state = State.running
 
-        /// Whether the unit may be executed again although its transaction may have been committed.
-        var isRepeatable: Bool {
+        /// Whether the commit of the transaction stores changes of the unit.
+        var isCommitted: Bool {
             switch state {
-            case .running: false
+            case .running, .succeeded: true
+            case .refused: false
+            }
+        }
+
+        /// Whether another execution of the unit would find the answer of a committed one.
+        var isIdempotent: Bool {
+            switch state {
+            case .running, .refused: false
             case .succeeded(let isIdempotent, _): isIdempotent
-            case .refused: true
             }
         }
     }
@@ -123,7 +130,8 @@ struct PartitionTransaction {
             if members.count > 1, error.failureClass != .connection {
                 run(member.write) { nil }
             } else {
-                member.write.fail(error.failure(isCommitSent: isCommitSent, isRepeatable: member.isRepeatable))
+                member.write.fail(
+                    error.failure(isCommitSent: isCommitSent && member.isCommitted, isIdempotent: member.isIdempotent))
             }
         }
     }

@@ -47,7 +47,7 @@ package enum AppErrorCode: Int, Hashable, Sendable, CaseIterable {
     package static let withoutWireCode: [AppErrorCode] = [
         .badContainer, .incompatibleVersion, .changeTokenExpired, .zoneBusy, .badDatabase, .limitExceeded,
         .userDeletedZone, .tooManyParticipants, .alreadyShared, .managedAccountRestricted,
-        .participantMayNeedVerification, .assetNotAvailable, .accountTemporarilyUnavailable,
+        .participantMayNeedVerification, .serverResponseLost, .assetNotAvailable, .accountTemporarilyUnavailable,
         .participantAlreadyInvited,
     ]
 

@@ -64,13 +64,13 @@
             try store.close()
         }
 
-        /// The session ends during the first commit of a zone, so that the process does not know the outcome.
-        private func loseFirstCommit() throws {
+        /// The session ends during the first commits of zones, so that the process does not know the outcome.
+        private func loseCommits(_ count: Int) throws {
             try #require(TemporaryPostgres.shared).sql(
                 """
                 CREATE SEQUENCE commits;
                 CREATE FUNCTION lose_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                    IF nextval('commits') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+                    IF nextval('commits') <= \(count) THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
                     RETURN NULL;
                 END $$;
                 CREATE CONSTRAINT TRIGGER lose_commit AFTER INSERT ON zones DEFERRABLE INITIALLY DEFERRED
@@ -80,7 +80,7 @@
 
         /// Units with an idempotency key, and units that were refused, run again. The others may have been committed.
         @Test func aLostCommitIsRepeatedWhereThatIsKnownToBeSafe() async throws {
-            try loseFirstCommit()
+            try loseCommits(1)
             let refusals = Counter()
             let executions = Mutex<[String]>([])
             func save(_ name: String, key: String?) -> Unit {
@@ -106,6 +106,51 @@
             #expect(refusals.next() == 3, "the refusal of the lost transaction was not sent")
             #expect(try await group.names() == ["first", "third"])
             #expect(try await group.counter() == 3)
+            try store.close()
+        }
+
+        /// Saves a zone with an idempotency key.
+        private static func save(_ name: String, _ writer: any PartitionWriter) throws {
+            if try writer.answer(toKey: name) != nil { return }
+            try PostgresGroup.addZone(name, writer)
+            try writer.remember(StoredAnswer(fingerprint: 1, body: [1]), forKey: name, at: 1)
+        }
+
+        /// No attempt reads the outcome of the one before it, so the client has to replay the request.
+        @Test func aCommitThatNoAttemptConfirmsStaysInDoubt() async throws {
+            try loseCommits(1000)
+            await #expect(throws: StorageFailure.inDoubt) {
+                try await store.write(PostgresGroup.mia) { try Self.save("garden", $0) }
+            }
+            try #require(TemporaryPostgres.shared).sql("DROP TRIGGER lose_commit ON zones", on: group.address)
+            try await store.write(PostgresGroup.mia) { try Self.save("garden", $0) }
+            #expect(try await group.names() == ["garden"])
+            try store.close()
+        }
+
+        /// A failure of the database does not show whether the first attempt was committed; a result of the unit does.
+        @Test func aFailureAfterALostCommitLeavesItInDoubt() async throws {
+            try loseCommits(1)
+            let executions = Counter()
+            await #expect(throws: StorageFailure.inDoubt) {
+                try await store.write(PostgresGroup.mia) { writer in
+                    if executions.next() == 2 { throw StorageFailure.slow }
+                    try Self.save("garden", writer)
+                }
+            }
+            #expect(executions.next() == 3)
+            try store.close()
+        }
+
+        @Test func aRefusalAfterALostCommitIsSent() async throws {
+            try loseCommits(1)
+            let (executions, refusal) = (Counter(), WireError(.zoneNotFound, "the zone does not exist"))
+            await #expect(throws: refusal) {
+                try await store.write(PostgresGroup.mia) { writer in
+                    if executions.next() == 2 { throw refusal }
+                    try Self.save("garden", writer)
+                }
+            }
             try store.close()
         }
 
