@@ -9,7 +9,7 @@ import Testing
 private let zoneID = CKRecordZone.ID(zoneName: "Notes")
 private let noteID = CKRecord.ID(recordName: "note", zoneID: zoneID)
 
-/// An app with one text, whose user edits it after a batch with the record was provided.
+/// An app with one text. The user edits it after a batch with the record was provided.
 private final class EditedNote: CKSyncEngineDelegate {
     private struct Content {
         var text = "first"
@@ -73,7 +73,7 @@ private final class TaskStarter: CKSyncEngineDelegate {
     ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
 }
 
-/// An app whose delegate takes its time when a fetch begins, and notes the states that it receives.
+/// An app with a delegate that takes its time when a fetch begins, and notes the states that it receives.
 private final class SlowApp: CKSyncEngineDelegate {
     private let states = Mutex<[CKSyncEngine.State.Serialization]>([])
     let isCalled = AsyncStream<Void>.makeStream()
@@ -97,7 +97,90 @@ private final class SlowApp: CKSyncEngineDelegate {
     ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
 }
 
-/// What the app does while its delegate is called.
+/// An app that adds changes of another zone, so that two reports of the state wait for their turns, and that takes until a change was sent
+/// to store the first one.
+private final class SlowStorage: CKSyncEngineDelegate {
+    private struct Content {
+        var hasAdded = false
+        var states: [CKSyncEngine.State.Serialization] = []
+        /// States that were stored before the event.
+        var statesBeforeEvent: Int?
+        var wasPendingAtEvent = false
+        var failures: [CKError.Code] = []
+    }
+
+    static let others = ["a", "b"].map {
+        CKSyncEngine.PendingRecordZoneChange.saveRecord(CKRecord.ID(recordName: $0, zoneID: CKRecordZone.ID(zoneName: "Others")))
+    }
+
+    /// Whether the change is one of a zone, and not of a record.
+    private let isOfZone: Bool
+    private let content = Mutex(Content())
+
+    init(isOfZone: Bool) { self.isOfZone = isOfZone }
+
+    var states: [CKSyncEngine.State.Serialization] { content.withLock { $0.states } }
+    var statesBeforeEvent: Int? { content.withLock { $0.statesBeforeEvent } }
+    var wasPendingAtEvent: Bool { content.withLock { $0.wasPendingAtEvent } }
+    var failures: [CKError.Code] { content.withLock { $0.failures } }
+
+    func isPending(in engine: CKSyncEngine) -> Bool {
+        isOfZone ? !engine.state.pendingDatabaseChanges.isEmpty : engine.state.pendingRecordZoneChanges.contains(.saveRecord(noteID))
+    }
+
+    private func addChanges(to engine: CKSyncEngine) async {
+        content.withLock { $0.hasAdded = true }
+        for change in Self.others {
+            engine.state.add(pendingRecordZoneChanges: [change])
+            // Until the report of the change waits for its turn.
+            for _ in 0..<1000 { await Task.yield() }
+        }
+    }
+
+    private func received(_ engine: CKSyncEngine, failures: [CKError.Code]) {
+        let isPending = isPending(in: engine)
+        content.withLock { content in
+            (content.statesBeforeEvent, content.wasPendingAtEvent) = (content.states.count, isPending)
+            content.failures = failures
+        }
+    }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        switch event {
+        case .willSendChanges where isOfZone: await addChanges(to: syncEngine)
+        case .stateUpdate(let update):
+            let isFirst = content.withLock { content in
+                guard content.hasAdded else { return false }
+                content.states.append(update.stateSerialization)
+                return content.states.count == 1
+            }
+            while isFirst, isPending(in: syncEngine) { await Task.yield() }
+        case .sentDatabaseChanges: received(syncEngine, failures: [])
+        case .sentRecordZoneChanges(let sent): received(syncEngine, failures: sent.failedRecordSaves.map(\.error.code))
+        default: break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { CKRecord(recordType: "Note", recordID: $0) }
+        await addChanges(to: syncEngine)
+        return batch
+    }
+}
+
+extension CKSyncEngine.PendingDatabaseChange {
+    fileprivate var zone: CKRecordZone.ID {
+        switch self {
+        case .saveZone(let zone): zone.zoneID
+        case .deleteZone(let id): id
+        }
+    }
+}
+
+/// Actions of the app during a call of its delegate.
 @Suite(.timeLimit(.minutes(1))) struct SyncEngineDelegateCallTests {
     private func engine(
         _ device: TestDevice, _ delegate: some CKSyncEngineDelegate, from stored: CKSyncEngine.State.Serialization? = nil
@@ -139,6 +222,38 @@ private final class SlowApp: CKSyncEngineDelegate {
         let first = try #require(app.all.first)
         let restored = self.engine(device, app, from: first)
         #expect(restored.state.pendingRecordZoneChanges == [.saveRecord(noteID), .saveRecord(other)])
+    }
+
+    /// If the process ends before the event, the next one sends the change again: otherwise the app would never get its failure.
+    @Test func aSentChangeIsStoredUntilItsEventWasHandled() async throws {
+        let app = SlowStorage(isOfZone: false)
+        let device = try await TestCloud().device("phone")
+        let database = device.container.privateCloudDatabase
+        try await database.save(CKRecordZone(zoneID: zoneID))
+        try await database.save(CKRecord(recordType: "Note", recordID: noteID))
+        let engine = engine(device, app)
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(noteID)])
+        try await engine.sendChanges(CKSyncEngine.SendChangesOptions(scope: .zoneIDs([zoneID])))
+        #expect(app.failures == [.serverRecordChanged])
+        #expect(app.statesBeforeEvent == 2)
+        #expect(!app.wasPendingAtEvent)
+        let restored = app.states.map { self.engine(device, app, from: $0).state.pendingRecordZoneChanges }
+        let all = [.saveRecord(noteID)] + SlowStorage.others
+        #expect(restored.dropFirst().first == all)
+        #expect(restored.last == SlowStorage.others)
+    }
+
+    @Test func aSentZoneIsStoredUntilItsEventWasHandled() async throws {
+        let app = SlowStorage(isOfZone: true)
+        let device = try await TestCloud().device("phone")
+        let engine = engine(device, app)
+        engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        try await engine.sendChanges(CKSyncEngine.SendChangesOptions(scope: .zoneIDs([zoneID])))
+        #expect(app.statesBeforeEvent == 2)
+        #expect(!app.wasPendingAtEvent)
+        let restored = app.states.map { self.engine(device, app, from: $0).state.pendingDatabaseChanges.map(\.zone) }
+        #expect(restored.dropFirst().first == [zoneID])
+        #expect(restored.last == [])
     }
 
     @Test func aTaskOfADelegatesMethodMayFetch() async throws {

@@ -53,8 +53,8 @@ extension CKSyncEngine {
             }
             if !Self.isRetried(outcome.result) { done.append(.deleteZone(outcome.id)) }
         }
-        state.stored.update { content in content.zones.removeAll { done.contains($0) } }
-        await post(
+        state.stored.update { $0.beginReport(zones: done) }
+        await postReport(
             .sentDatabaseChanges(
                 Event.SentDatabaseChanges(
                     savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: missingZoneIDs,
@@ -87,10 +87,10 @@ extension CKSyncEngine {
             let done = Set(sent.done)
             state.stored.update { content in
                 let added = content.savesAddedSinceBatch ?? []
-                content.records.removeAll { done.contains($0) && !added.contains($0) }
+                content.beginReport(records: done.subtracting(added))
                 content.savesAddedSinceBatch = nil
             }
-            await post(.sentRecordZoneChanges(event))
+            await postReport(.sentRecordZoneChanges(event))
             await postState()
             if let failure { throw failure }
             // Items to retry wait for the next send.

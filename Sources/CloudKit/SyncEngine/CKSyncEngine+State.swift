@@ -84,7 +84,10 @@ extension CKSyncEngine {
         /// Removes changes of records.
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             let removed = Set(changes)
-            change { $0.records.removeAll { removed.contains($0) } }
+            change { content in
+                content.records.removeAll { removed.contains($0) }
+                content.unreportedRecords.removeAll { removed.contains($0) }
+            }
         }
 
         /// Adds changes of zones. A change replaces an earlier one of the same zone.
@@ -98,7 +101,10 @@ extension CKSyncEngine {
 
         /// Removes changes of zones.
         public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
-            change { content in content.zones.removeAll { changes.contains($0) } }
+            change { content in
+                content.zones.removeAll { changes.contains($0) }
+                content.unreportedZones.removeAll { changes.contains($0) }
+            }
         }
 
         private func change(_ body: (inout Content) -> Void) {
@@ -122,17 +128,44 @@ extension CKSyncEngine.State {
         /// The saves that were added since the delegate was asked for the present batch, which may have earlier versions of the
         /// records: they stay pending. `nil` while no batch is being sent. Not stored.
         var savesAddedSinceBatch: Set<CKSyncEngine.PendingRecordZoneChange>?
+        /// Changes that were sent, or failed, and whose event the delegate has not handled. They are no longer pending, as the event expects,
+        /// but stored as pending ones: if the process ends before the event, they are sent again, and the app gets it.
+        var unreportedRecords: [CKSyncEngine.PendingRecordZoneChange] = []
+        /// The same for changes of zones.
+        var unreportedZones: [CKSyncEngine.PendingDatabaseChange] = []
+
+        /// Takes changes off the pending ones until their event was handled.
+        mutating func beginReport(records done: Set<CKSyncEngine.PendingRecordZoneChange>) {
+            unreportedRecords = records.filter { done.contains($0) }
+            records.removeAll { done.contains($0) }
+        }
+
+        /// Takes changes off the pending ones until their event was handled.
+        mutating func beginReport(zones done: [CKSyncEngine.PendingDatabaseChange]) {
+            unreportedZones = zones.filter { done.contains($0) }
+            zones.removeAll { done.contains($0) }
+        }
+
+        /// The delegate has handled the event.
+        mutating func endReport() { (unreportedRecords, unreportedZones) = ([], []) }
+
+        /// The content as it is stored. A newer pending change of the same record or zone supersedes an unreported one.
+        var stored: Self {
+            var stored = self
+            stored.savesAddedSinceBatch = nil
+            let (pendingRecords, pendingZones) = (Set(records.map(\.recordID)), Set(zones.map(\.zoneID)))
+            stored.records = unreportedRecords.filter { !pendingRecords.contains($0.recordID) } + records
+            stored.zones = unreportedZones.filter { !pendingZones.contains($0.zoneID) } + zones
+            stored.endReport()
+            return stored
+        }
     }
 
     /// The state in a form that can be stored.
     public struct Serialization: Codable, Sendable {
         let content: Content
 
-        init(_ content: Content) {
-            var stored = content
-            stored.savesAddedSinceBatch = nil
-            self.content = stored
-        }
+        init(_ content: Content) { self.content = content.stored }
 
         private struct Zone: Codable {
             var name: String

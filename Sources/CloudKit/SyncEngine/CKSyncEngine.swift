@@ -109,6 +109,18 @@ public final class CKSyncEngine: Sendable {
         await ask { await $0.handleEvent(event, syncEngine: self) }
     }
 
+    /// Posts the event of sent changes, which are stored as pending ones until the delegate has handled it.
+    ///
+    /// They end to be stored within the delegate's turn, so that no report of the state comes between.
+    func postReport(_ event: Event) async {
+        await ask { delegate in
+            await delegate.handleEvent(event, syncEngine: self)
+            self.state.stored.update { $0.endReport() }
+        }
+        // The delegate may have been deallocated.
+        state.stored.update { $0.endReport() }
+    }
+
     /// The state is read when it is the delegate's turn: one that was read before could replace a newer one that the delegate has stored.
     func postState() async {
         await ask { delegate in
