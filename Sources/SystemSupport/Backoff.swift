@@ -42,3 +42,10 @@ package struct Backoff: Hashable, Sendable {
     /// The same as ``seconds(attempt:jitter:)``.
     package func delay(attempt: Int, jitter: Double) -> Duration { .seconds(seconds(attempt: attempt, jitter: jitter)) }
 }
+
+extension Backoff {
+    /// Between attempts at a push stream, which is the first to notice that the server is back: an attempt costs little.
+    package static let push = Backoff(firstSeconds: 1, longestSeconds: 5)
+    /// Between attempts at a push stream that the server rejects, for example for an unknown token.
+    package static let rejectedPush = Backoff(firstSeconds: 1, longestSeconds: 60)
+}

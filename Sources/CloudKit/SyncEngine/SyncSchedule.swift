@@ -43,9 +43,11 @@ final class SyncSchedule: Sendable {
     /// Keeps a push stream open from now on.
     private func listen(for engine: CKSyncEngine) {
         let listener = Task { [weak engine] in
+            var attempts = PushAttempts()
             while !Task.isCancelled, let clock = engine?.database.container.clock {
-                await Self.listen(engine)
-                try? await clock.idle(.seconds(5))
+                attempts.begin()
+                let failure = await Self.listen(engine) { attempts.connected(at: clock.now()) }
+                try? await clock.idle(attempts.delay(after: failure, at: clock.now(), jitter: clock.jitter()))
             }
         }
         let previous = state.withLock { state in
@@ -126,21 +128,24 @@ final class SyncSchedule: Sendable {
     // MARK: Push
 
     /// Reads a push stream until it ends.
-    private static func listen(_ engine: CKSyncEngine?) async {
-        guard let stream = await engine?.pushes() else { return }
+    ///
+    /// - Returns: Why it ended; nil if the engine was deallocated. The stream is opened again after a delay; then changes are fetched.
+    private static func listen(_ engine: CKSyncEngine?, _ connected: () -> Void) async -> CKError? {
         do {
+            guard let stream = try await engine?.pushes() else { return nil }
             weak let engine = engine
             for try await event in stream {
-                guard let engine else { return }
+                guard let engine else { return nil }
                 switch event {
                 case .heartbeat: continue
-                case .connected: break
+                case .connected: connected()
                 case .notification(let notification): guard engine.isConcerned(by: notification) else { continue }
                 }
                 engine.schedule.want(fetch: true, send: false, engine)
             }
+            return nil
         } catch {
-            // The stream is opened again after a delay; then changes are fetched.
+            return CKError(transportFailure: error)
         }
     }
 }
@@ -156,25 +161,21 @@ extension CKSyncEngine {
         }
     }
 
-    /// Opens the push stream, with a subscription that makes the server send on it. `nil` if it fails.
-    fileprivate func pushes() async -> AsyncThrowingStream<PushStreamEvent, any Error>? {
-        do {
-            let subscriptions = try await database.allSubscriptions()
-            let isThere = subscriptions.contains { subscription in
-                configuration.subscriptionID.map { $0 == subscription.subscriptionID } ?? (subscription.subscriptionType == .database)
-            }
-            if !isThere {
-                let subscription = CKDatabaseSubscription(
-                    subscriptionID: configuration.subscriptionID ?? "CKSyncEngine-\(database.databaseScope.rawValue)")
-                let wish = CKSubscription.NotificationInfo()
-                wish.shouldSendContentAvailable = true
-                subscription.notificationInfo = wish
-                try await database.save(subscription)
-            }
-            return try database.client().pushStream()
-        } catch {
-            return nil
+    /// Opens the push stream, with a subscription that makes the server send on it.
+    fileprivate func pushes() async throws -> AsyncThrowingStream<PushStreamEvent, any Error> {
+        let subscriptions = try await database.allSubscriptions()
+        let isThere = subscriptions.contains { subscription in
+            configuration.subscriptionID.map { $0 == subscription.subscriptionID } ?? (subscription.subscriptionType == .database)
         }
+        if !isThere {
+            let subscription = CKDatabaseSubscription(
+                subscriptionID: configuration.subscriptionID ?? "CKSyncEngine-\(database.databaseScope.rawValue)")
+            let wish = CKSubscription.NotificationInfo()
+            wish.shouldSendContentAvailable = true
+            subscription.notificationInfo = wish
+            try await database.save(subscription)
+        }
+        return try database.client().pushStream()
     }
 
     fileprivate func isConcerned(by notification: PushNotification) -> Bool {

@@ -33,10 +33,10 @@ package struct RetryPolicy: Sendable {
     package static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
     /// While the server is unreachable: an attempt costs little, and the user waits.
     package static let offlineBackoff = backoff.capped(at: 15)
-    /// Between attempts at the push stream, which is the first to notice that the server is back.
-    package static let pushBackoff = backoff.capped(at: 5)
-    /// Between attempts at a push stream that the server rejects, for example for an unknown token.
-    package static let rejectedPushBackoff = backoff.capped(at: 60)
+    /// Between attempts at the push stream.
+    package static let pushBackoff = Backoff.push
+    /// Between attempts at a push stream that the server rejects.
+    package static let rejectedPushBackoff = Backoff.rejectedPush
     /// The delay between attempts while the user's storage is full.
     package static let quotaDelay = Duration.seconds(3600)
     /// Attempts without a delay after a failure that a reset, a split or an import may fix.
