@@ -3,12 +3,40 @@
 
 import CloudKit
 import CloudWire
+import Synchronization
 import Testing
 
 private let token = PushTokenResponse(
     apnsEnvironment: .development, apnsToken: "t", webcourierURL: "https://cloud.example.org/courier/1/abc")
 private let news = PushNotification(
     notificationID: "n", containerIdentifier: "iCloud.n", subscriptionID: "s", subject: .database(.private))
+
+/// A clock that records delays and does not wait.
+private final class RecordedDelays: Sendable {
+    private struct State {
+        var now = Duration.zero
+        var delays: [Duration] = []
+    }
+
+    private let state = Mutex(State())
+    /// The time that passes between two looks at the clock.
+    private let step: Duration
+
+    init(step: Duration = .zero) { self.step = step }
+
+    var delays: [Duration] { state.withLock { $0.delays } }
+
+    var clock: ClientClock {
+        ClientClock(
+            now: {
+                self.state.withLock { state in
+                    state.now += self.step
+                    return state.now
+                }
+            },
+            sleep: { delay in self.state.withLock { $0.delays.append(delay) } })
+    }
+}
 
 @Suite struct LongPollTests {
     @Test func aServerWithoutStreamIsPolled() async throws {
@@ -17,7 +45,7 @@ private let news = PushNotification(
             .failure(CKError(.networkFailure)))
         var events: [PushStreamEvent] = []
         let error = await failure {
-            for try await event in CloudDatabaseClient(transport).pushStream() { events.append(event) }
+            for try await event in CloudDatabaseClient(transport).pushStream(pace: RecordedDelays().clock) { events.append(event) }
         }
         #expect(error?.code == .networkFailure)
         #expect(events == [.connected, .notification(news), .heartbeat, .notification(news)])
@@ -26,6 +54,28 @@ private let news = PushNotification(
                 "GET /device/1/iCloud.n/development/push/stream", "POST /device/1/iCloud.n/development/tokens/create",
                 "GET asset https://cloud.example.org/courier/1/abc",
             ])
+    }
+
+    /// Without delays, a proxy that responds by itself, or a server that shuts down, would get one request after the other.
+    @Test func emptyResponsesThatArriveEarlyAreFollowedByDelays() async {
+        let transport = RecordingTransport(
+            .refused(WireError(.notFound, "no stream here")), .ok(token), .ok(""), .ok(""), .ok(""), .ok(news), .ok(news), .ok(""),
+            .failure(CKError(.networkFailure)))
+        let recorded = RecordedDelays()
+        var events = 0
+        _ = await failure { for try await _ in CloudDatabaseClient(transport).pushStream(pace: recorded.clock) { events += 1 } }
+        #expect(events == 7)
+        #expect(recorded.delays == [1, 2, 4, 1].map { .seconds($0) })
+    }
+
+    /// A delay would make notifications late.
+    @Test func anEmptyResponseAfterAWaitIsFollowedByTheNextPoll() async {
+        let transport = RecordingTransport(
+            .refused(WireError(.notFound, "no stream here")), .ok(token), .ok(""), .ok(""), .failure(CKError(.networkFailure)))
+        let recorded = RecordedDelays(step: .seconds(5))
+        _ = await failure { for try await _ in CloudDatabaseClient(transport).pushStream(pace: recorded.clock) {} }
+        #expect(transport.requests.count == 5)
+        #expect(recorded.delays.isEmpty)
     }
 
     @Test func aBlockedStreamIsReplacedByPolling() async throws {

@@ -141,7 +141,8 @@ import Testing
                 """#),
             .failure(CKError(.networkFailure)))
         var events: [PushStreamEvent] = []
-        _ = await failure { for try await event in client(transport).pushStream() { events.append(event) } }
+        let pace = ClientClock(now: { .zero }, sleep: { _ in })
+        _ = await failure { for try await event in client(transport).pushStream(pace: pace) { events.append(event) } }
         #expect(events.count == 3)
         guard case .notification(let notification)? = events.last else {
             Issue.record("no notification")

@@ -15,18 +15,23 @@ extension CloudDatabaseClient {
     /// The client of the public database receives every change there, if the server has the feed, and needs no account
     /// for it. It receives the notifications of its subscriptions as well. It does not poll.
     ///
-    /// - Parameter wishes: Capabilities to request in addition to those of each request.
-    package func pushStream(asking wishes: Set<Capability> = []) -> AsyncThrowingStream<PushStreamEvent, any Error> {
-        pushStream(asking: wishes, clock: ContinuousClock())
+    /// - Parameters:
+    ///   - wishes: Capabilities to request in addition to those of each request.
+    ///   - pace: The clock of delays between polls.
+    package func pushStream(
+        asking wishes: Set<Capability> = [], pace: ClientClock = .real
+    ) -> AsyncThrowingStream<PushStreamEvent, any Error> {
+        pushStream(asking: wishes, pace: pace, clock: ContinuousClock())
     }
 
+    /// - Parameter clock: The clock of the idle timeout.
     package func pushStream<C: Clock<Duration>>(
-        asking wishes: Set<Capability> = [], clock: C
+        asking wishes: Set<Capability> = [], pace: ClientClock = .real, clock: C
     ) -> AsyncThrowingStream<PushStreamEvent, any Error> {
         AsyncThrowingStream { continuation in
             let task = Task(executorPreference: transport.executor) {
                 do {
-                    try await listen(asking: wishes, clock: clock) { continuation.yield($0) }
+                    try await listen(asking: wishes, pace: pace, clock: clock) { continuation.yield($0) }
                     continuation.finish(throwing: CKError(.networkFailure, "the server closed the push stream"))
                 } catch {
                     continuation.finish(throwing: CKError(transportFailure: error))
@@ -37,9 +42,9 @@ extension CloudDatabaseClient {
     }
 
     private func listen<C: Clock<Duration>>(
-        asking wishes: Set<Capability>, clock: C, _ deliver: @escaping @Sendable (PushStreamEvent) -> Void
+        asking wishes: Set<Capability>, pace: ClientClock, clock: C, _ deliver: @escaping @Sendable (PushStreamEvent) -> Void
     ) async throws {
-        guard dialect.hasPushStream else { return try await poll(deliver) }
+        guard dialect.hasPushStream else { return try await poll(pace, deliver) }
         let hasHeard = Locked(false)
         do {
             try await hold(asking: wishes, clock: clock) { event in
@@ -55,7 +60,7 @@ extension CloudDatabaseClient {
             }
             let isPolling = Locked(false)
             do {
-                try await poll { event in
+                try await poll(pace) { event in
                     isPolling.update { $0 = true }
                     deliver(event)
                 }

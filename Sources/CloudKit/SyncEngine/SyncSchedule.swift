@@ -175,7 +175,7 @@ extension CKSyncEngine {
             subscription.notificationInfo = wish
             try await database.save(subscription)
         }
-        return try database.client().pushStream()
+        return try database.client().pushStream(pace: database.container.clock)
     }
 
     fileprivate func isConcerned(by notification: PushNotification) -> Bool {

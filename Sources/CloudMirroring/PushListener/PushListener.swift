@@ -23,7 +23,8 @@ struct PushListener: Sendable {
             var backoff = RetryPolicy.pushBackoff
             do {
                 let database = try sync.cloud.open()
-                for try await event in database.client.pushStream(asking: sync.file.scope == .private ? [.pushedChanges] : []) {
+                let capabilities: Set<Capability> = sync.file.scope == .private ? [.pushedChanges] : []
+                for try await event in database.client.pushStream(asking: capabilities, pace: sync.environment.pace) {
                     switch event {
                     case .connected:
                         if mayLackSubscription, sync.file.scope != .public { try await database.subscribe() }

@@ -48,6 +48,13 @@ package struct SyncEnvironment: Sendable {
         self.makeName = makeName
     }
 
+    /// The clock and delays as a client of the server has them.
+    var pace: ClientClock {
+        var pace = ClientClock(now: { [now] in .seconds(now().timeIntervalSinceReferenceDate) }, sleep: sleep)
+        pace.jitter = random
+        return pace
+    }
+
     /// The longest delay, about 30 years: `Task.sleep` traps for values that its clock cannot count to.
     private static let sleepMax = Duration.seconds(1_000_000_000)
 
