@@ -18,6 +18,8 @@ package struct MirrorEnvironment: Sendable {
         case requestStored
         /// The server's response to a request has arrived, and is not stored.
         case responseReceived
+        /// A launch begins, and requests of an earlier one are not marked as in doubt.
+        case launchBegun
     }
 
     package var now: @Sendable () -> Date

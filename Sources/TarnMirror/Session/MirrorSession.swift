@@ -86,7 +86,7 @@ final class MirrorSession: Sendable {
     }
 
     private func prepare() async {
-        // If the file cannot be written, the set-up reports it.
+        // If the file cannot be written, the set-up tries it again, and reports the failure.
         try? await onFile { [mirrored] in try mirrored.begin() }
     }
 

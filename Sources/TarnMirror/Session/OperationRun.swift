@@ -50,7 +50,10 @@ struct OperationRun: Sendable {
     ///
     /// - Throws: `CloudFailure` with `.badContainer` for a store of another account or another server: it stays as it is.
     private func setUp() async throws {
-        let memory = try await session.onFile { [mirrored = session.mirrored] in try mirrored.open() }
+        let memory = try await session.onFile { [mirrored = session.mirrored] in
+            try mirrored.begin()
+            return try mirrored.open()
+        }
         let present = try await client.introduction()
         let rules = AccountRules(anotherAccount: .keep, serverReplaced: .keep)
         if case .halt(let change) = rules.decision(known: SignIn(owner: memory.owner), present: SignIn(owner: present)) {

@@ -32,6 +32,8 @@ final class MirroredStore: @unchecked Sendable {
     let keys: KeyTable
     /// Whether an earlier transaction may have left a journal.
     private var mayHaveJournal = true
+    /// Whether ``begin()`` was stored.
+    private var hasBegun = false
     /// Whether the metadata may name objects as an earlier version of the model does.
     private var mayHaveEarlierNames = true
     /// The number of items that are to be sent; nil if something other than sending may have changed it. Counting takes time proportional
@@ -215,12 +217,18 @@ final class MirroredStore: @unchecked Sendable {
         }
     }
 
-    /// Begins a launch: requests of an earlier one are in doubt, and rejected changes are retried once.
+    /// Begins a launch: requests of an earlier one are in doubt, and rejected changes are retried once. Later calls have no effect.
+    ///
+    /// Requests are sent after it: a request that is not marked is dropped if the server is busy, although it may have been executed.
     func begin() throws {
         try transaction {
+            if hasBegun { return }
+            try environment.reached(.launchBegun)
             knownPendingCount = nil
             try metadata.doubtRequests()
             try metadata.clearRejections()
+            try metadata.save()
+            hasBegun = true
         }
     }
 
