@@ -13,7 +13,11 @@ import Testing
 /// The mirror's process ends between two writes, and requests and responses are lost.
 @Suite(.closesFixtures, .timeLimit(.minutes(5))) struct CrashTests {
     /// Ends the phone's process at a step of its next sync, and opens its files again.
-    private func restart(_ pair: Pair, at step: MirrorEnvironment.Step, _ killer: Killer) async throws -> MirrorDevice {
+    ///
+    /// - Parameter prepare: Changes the store before the next mirror exists.
+    private func restart(
+        _ pair: Pair, at step: MirrorEnvironment.Step, _ killer: Killer, prepare: (NSManagedObjectContext) throws -> Void = { _ in }
+    ) async throws -> MirrorDevice {
         killer.kill(at: step)
         pair.phone.transport.goOnline()
         let killed = Task { try await pair.phone.sync() }
@@ -21,7 +25,7 @@ import Testing
         #expect(killer.kills == 1, "the sync reaches \(step)")
         try await pair.phone.kill()
         await #expect(throws: (any Error).self) { try await killed.value }
-        return try MirrorDevice(pair.phone.transport, file: pair.phone.file)
+        return try MirrorDevice(pair.phone.transport, file: pair.phone.file, prepare: prepare)
     }
 
     /// Imports and exports of inserts, updates, deletions, links and conflicts, cut at each step.
@@ -84,6 +88,58 @@ import Testing
         try await second.kill()
         let third = try MirrorDevice(pair.phone.transport, file: pair.phone.file)
         #expect(try await pair.converge(third).split(separator: "\n").count == 3)
+    }
+
+    private static func deleteHistory(_ context: NSManagedObjectContext) throws {
+        try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date(timeIntervalSinceReferenceDate: 1e12)))
+    }
+
+    /// With other names, the imported objects would be sent as new ones.
+    @Test(arguments: [false, true]) func anImportWhoseHistoryWasDeletedKeepsItsNames(isEdited: Bool) async throws {
+        let killer = Killer()
+        let pair = try await Pair(reached: { try killer.reached($0) })
+        try await pair.converge()
+        try pair.tablet.edit { context in
+            for number in 0..<3 {
+                let book = context.insert("Book", ["title": "\(number)"])
+                book.setValue(Set([context.insert("Tag", ["title": "tag of \(number)"])]), forKey: "tags")
+            }
+        }
+        try await pair.tablet.sync()
+        let phone = try await restart(pair, at: .rowsSaved, killer) { context in
+            if isEdited {
+                try context.object("Book", "1").setValue("edited", forKey: "summary")
+                context.delete(try context.object("Book", "2"))
+                try context.save()
+            }
+            try Self.deleteHistory(context)
+        }
+        let dump = try await pair.converge(phone)
+        let tags = ["Tag  title tag of 0  books [\"0\"]", "Tag  title tag of 1  books [\"1\"]"]
+        let edited = [
+            "Book  pages 0  summary edited  title 1  tags [\"tag of 1\"]", "Book  pages 0  title 0  tags [\"tag of 0\"]",
+        ]
+        let unchanged = (0..<3).map { "Book  pages 0  title \($0)  tags [\"tag of \($0)\"]" }
+        let last = isEdited ? "Tag  title tag of 2" : "Tag  title tag of 2  books [\"2\"]"
+        #expect(dump == ((isEdited ? edited : unchanged) + tags + [last]).joined(separator: "\n"))
+        #expect(try await pair.records(ofType: "CD_Book").count == (isEdited ? 2 : 3))
+        #expect(try await phone.mirror.conflicts().isEmpty)
+    }
+
+    /// The journal is of rows that were not saved: the page is fetched again.
+    @Test func aJournalWithoutItsRowsIsDroppedAlsoWithoutHistory() async throws {
+        let killer = Killer()
+        let pair = try await Pair(reached: { try killer.reached($0) })
+        try await pair.converge()
+        try pair.tablet.edit { context in for number in 0..<3 { context.insert("Book", ["title": "\(number)"]) } }
+        try await pair.tablet.sync()
+        let phone = try await restart(pair, at: .journalWritten, killer) { context in
+            for number in 3..<6 { context.insert("Book", ["title": "\(number)"]) }
+            try context.save()
+            try Self.deleteHistory(context)
+        }
+        #expect(try await pair.converge(phone) == (0..<6).map { "Book  pages 0  title \($0)" }.joined(separator: "\n"))
+        #expect(try await pair.records(ofType: "CD_Book").count == 6)
     }
 
     /// The disk is full at the launch, and the server is busy when the request is replayed: with another key, the device would merge its own

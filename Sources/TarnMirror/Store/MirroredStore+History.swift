@@ -110,14 +110,19 @@ extension MirroredStore {
         return result?.result as? [NSPersistentHistoryTransaction] ?? []
     }
 
-    /// Whether the mirror's save of this name is in the store.
-    func hasTransaction(named name: String, after state: MirrorState) throws -> Bool {
-        let token = state.historyToken.flatMap { Self.token($0) }
-        do {
-            return try history(after: token, changes: false).contains { $0.contextName == name }
-        } catch let error as CocoaError where error.code.rawValue == NSPersistentHistoryTokenExpiredError {
-            return try history(after: nil, changes: false).contains { $0.contextName == name }
+    /// Whether the mirror's save of this name is in the store; nil if the app deleted history that may have shown it.
+    func hasTransaction(named name: String, after state: MirrorState) throws -> Bool? {
+        func isIn(_ transactions: [NSPersistentHistoryTransaction]) -> Bool { transactions.contains { $0.contextName == name } }
+        if let token = state.historyToken.flatMap({ Self.token($0) }) {
+            do {
+                if isIn(try history(after: token, changes: false)) { return true }
+                // The transaction of the token is there unless it was deleted.
+                return try history(after: nil, changes: false).isEmpty ? nil : false
+            } catch let error as CocoaError where error.code.rawValue == NSPersistentHistoryTokenExpiredError {
+                // A part of history is left.
+            }
         }
+        return isIn(try history(after: nil, changes: false)) ? true : nil
     }
 
     /// Returns the token up to which history was read; nil if it was never read.

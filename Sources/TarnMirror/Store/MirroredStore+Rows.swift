@@ -34,6 +34,28 @@ extension MirroredStore {
         return found
     }
 
+    /// Whether the store has an object with one of these URIs.
+    func hasObjects(at uris: [String]) throws -> Bool {
+        var ids: [String: [NSManagedObjectID]] = [:]
+        for uri in uris {
+            guard let url = URL(string: uri),
+                let id = container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: url), let entity = id.entity.name
+            else { continue }
+            ids[entity, default: []].append(id)
+        }
+        for (entity, ids) in ids.sorted(by: { $0.key < $1.key }) {
+            for start in stride(from: 0, to: ids.count, by: Self.objectsMax) {
+                let request = NSFetchRequest<NSManagedObject>(entityName: entity)
+                request.predicate = NSPredicate(
+                    format: "SELF IN %@", argumentArray: [Array(ids[start..<min(start + Self.objectsMax, ids.count)])])
+                request.affectedStores = [store]
+                request.fetchLimit = 1
+                if try !context.fetch(request).isEmpty { return true }
+            }
+        }
+        return false
+    }
+
     func rows(_ wanted: some Sequence<RowKey>) throws -> [RowKey: Row] {
         var rows: [RowKey: Row] = [:]
         for (key, object) in try objects(wanted) { rows[key] = try row(object, key) }

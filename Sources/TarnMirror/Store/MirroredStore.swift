@@ -15,7 +15,8 @@ import MirroringCore
 ///     app                                         └── rows, named J ───┘
 ///
 /// A process that ends before the rows are saved finds no transaction named J in history, and drops the journal: the page is fetched again.
-/// One that ends behind that finds it, and applies the journal. Exports need no journal: names of new records are saved before anything is
+/// One that ends behind that finds it, and applies the journal. If the app deleted that part of history, the objects that the journal adds
+/// show whether the rows were saved: their IDs were assigned for it, and no other object has them. Exports need no journal: names of new records are saved before anything is
 /// sent, in one save with the history token that they follow from.
 ///
 /// Calls block their thread: they are made on the mirror's own queue.
@@ -150,10 +151,20 @@ final class MirroredStore: @unchecked Sendable {
             mayHaveJournal = false
             return
         }
-        if try hasTransaction(named: Self.journalPrefix + identifier, after: try metadata.state()) { return try finish(changes) }
+        let isSaved =
+            try hasTransaction(named: Self.journalPrefix + identifier, after: try metadata.state()) ?? hasObjects(addedBy: changes)
+        if isSaved { return try finish(changes) }
         try metadata.removeJournal()
         try metadata.save()
         mayHaveJournal = false
+    }
+
+    /// Whether the store has one of the objects that the metadata get by changes. A save has all of them or none; the app may have deleted
+    /// some since.
+    private func hasObjects(addedBy changes: MetadataChanges) throws -> Bool {
+        let uris = changes.records.map(\.uri).filter { !$0.isEmpty }
+        let known = Set(try metadata.records(ofObjects: uris).map(\.uri))
+        return try hasObjects(at: uris.filter { !known.contains($0) })
     }
 
     /// Names objects as the present model does: their URIs contain the name of the entity, which a new version of the app may rename.
