@@ -200,7 +200,7 @@ extension FileUploads {
 
     /// Opens the file of an asset that has a row.
     ///
-    /// - Throws: `StorageFailure`.
+    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if the data folder lacks the file.
     package func open(_ asset: StoredAsset, part: Int64) async throws -> (any AssetReader)? {
         let path = assetFolder.file(part: part, checksum: asset.checksum)
         if assetObjects == nil || access(path, R_OK) == 0 {
@@ -208,7 +208,7 @@ extension FileUploads {
                 return try OpenFile(path: path)
             } catch  where assetObjects == nil && access(path, F_OK) != 0 && errno == ENOENT {
                 try await requireObjects()
-                throw error
+                throw StorageFailure.missingFile
             }
         }
         return try await claimedObjects()?.open(asset, part: try await objectPart(of: part))

@@ -139,6 +139,23 @@ import Testing
         }
     }
 
+    /// A retry does not help: devices have to continue without the file.
+    @Test func aMissingFileIsNotFoundUntilItIsRestored() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let saved = asset(in: try await save(try await upload(server, token: token), server, token: token))
+            let url = try #require(saved?.downloadURL)
+            let (folder, lost) = (server.folder.path + "/assets", server.folder.path + "/assets-lost")
+            try FileManager.default.moveItem(atPath: folder, toPath: lost)
+            let missing = try await server.send("GET", url, token: nil)
+            #expect(missing.status == 404)
+            #expect(try WireError(json: missing.body).code == .notFound)
+            try FileManager.default.moveItem(atPath: lost, toPath: folder)
+            #expect(try await server.send("GET", url, token: nil).body == Self.photo)
+        }
+    }
+
     /// Some clients send a file as browsers send forms.
     @Test func anAssetIsUploadedAsAMultipartForm() async throws {
         try await LiveServer.run { server in

@@ -72,9 +72,16 @@ extension CloudService {
     }
 
     private func send(_ request: ServiceRequest, _ path: AssetPath) async throws -> ServiceResponse {
-        guard let reader = try await assets.open(checksum: path.file, in: path.partition) else {
-            throw WireError(.notFound, "the asset no longer exists")
+        let opened: (any AssetReader)?
+        do {
+            opened = try await assets.open(checksum: path.file, in: path.partition)
+        } catch let failure as StorageFailure where failure == .missingFile {
+            // A retry does not help before the operator restores the file: devices continue without it. The server's log has the failure.
+            var response = response(to: WireError(.notFound, "the file of the asset is missing"), uuid: request.requestUUID)
+            response.failure = failure
+            return response
         }
+        guard let reader = opened else { throw WireError(.notFound, "the asset no longer exists") }
         // A file never changes under its checksum, so the checksum is its tag.
         let tag = "\"\(path.file)\""
         var headers = [
