@@ -13,6 +13,8 @@ package struct ServerModel: Sendable {
     private var lastChanges: [String: Int] = [:]
     private var counter = 0
     private var assets: [AssetValue: [UInt8]] = [:]
+    /// Whether the server has lost the contents of its assets.
+    package var hasLostAssets = false
     package private(set) var creations = 0
 
     private struct Change {
@@ -45,7 +47,9 @@ package struct ServerModel: Sendable {
         return asset
     }
 
-    package func download(_ asset: AssetValue) -> [UInt8]? { assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)] }
+    package func download(_ asset: AssetValue) -> [UInt8]? {
+        hasLostAssets ? nil : assets[AssetValue(fileChecksum: asset.fileChecksum, size: asset.size)]
+    }
 
     package mutating func apply(_ operation: ExportBatch.Operation, _ sent: Record, by device: String) -> ItemOutcome {
         counter += 1

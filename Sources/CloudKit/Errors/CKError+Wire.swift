@@ -30,6 +30,8 @@ extension CKError {
     package static let historyLostKey = "TarnServerHistoryLost"
     /// Key of the change tag of the last change in that backup.
     package static let restoredChangeTagKey = "TarnServerRestoredChangeTag"
+    /// Key in the error of a download that the server answered with 404 or 410: it has no such asset, or not at this address.
+    package static let assetMissingKey = "TarnAssetMissing"
 
     /// Creates the error of a request or of one item. The caller adds the records of a conflict.
     package init(_ error: WireError, userInfo: [String: Any] = [:]) {

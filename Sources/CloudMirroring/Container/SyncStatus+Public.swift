@@ -51,7 +51,7 @@ extension NSPersistentCloudKitContainer {
         /// Changes that the server rejected permanently and that are still on this device; see
         /// ``NSPersistentCloudKitContainer/rejectedChanges(in:)``.
         public var rejectedCount = 0
-        /// Objects with encrypted values on the server that this device does not accept; see
+        /// Objects with values on the server that this device cannot import, since it does not accept them or their assets are missing; see
         /// ``NSPersistentCloudKitContainer/unreadableValues(in:)``.
         public var unreadableCount = 0
         /// The latest change of account, or deletion of the app's data elsewhere, that the app has not acknowledged; see

@@ -17,6 +17,7 @@ extension CloudFailure {
                 retryAfterSeconds: error.retryAfterSeconds)
             didResetEncryptedData = error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil
             isHistoryLost = error.userInfo[CKError.historyLostKey] != nil
+            isAssetMissing = error.userInfo[CKError.assetMissingKey] != nil
             restoredVersion = (error.userInfo[CKError.restoredChangeTagKey] as? String).flatMap { RestoredVersion(changeTag: $0) }
         case is CancellationError: self.init(.operationCancelled, "the operation was cancelled")
         case let error as StoreError:

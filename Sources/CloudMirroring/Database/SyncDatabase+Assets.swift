@@ -45,23 +45,68 @@ extension SyncDatabase {
 
     // MARK: Download
 
-    /// Contents of assets, and the encrypted ones that do not open.
+    /// Contents of assets, and those that do not open or are missing.
     struct Download: Sendable {
         var contents: [(AssetValue, Data)] = []
         var unreadable: [UnreadableAsset] = []
     }
 
     /// Downloads assets of one zone.
+    ///
+    /// - Throws: Also for an asset that its record no longer has: its page is fetched again.
     func download(_ needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> Download {
+        let (first, unavailable) = try await attempt(needs, in: zone, areAddressesPresent: false)
+        if unavailable.isEmpty { return first }
+        let (present, replaced) = try await withPresentAddresses(unavailable, in: zone)
+        if !replaced.isEmpty { throw CloudFailure.assetReplaced }
+        let (second, missing) = try await attempt(present, in: zone, areAddressesPresent: true)
+        return Download(
+            contents: first.contents + second.contents, unreadable: first.unreadable + second.unreadable + missing.map(\.missing))
+    }
+
+    /// - Parameter areAddressesPresent: Whether the records were requested for the addresses of these downloads.
+    /// - Returns: Also the needs of assets that the server does not have at their addresses.
+    private func attempt(
+        _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID, areAddressesPresent: Bool
+    ) async throws -> (download: Download, unavailable: [ImportNeeds.AssetNeed]) {
         var download = Download()
-        for (need, content) in zip(needs, try await inParallel(needs, atMost: Self.transfersMax) { try await content(of: $0, in: zone) }) {
+        var unavailable: [ImportNeeds.AssetNeed] = []
+        let contents = try await inParallel(needs, atMost: Self.transfersMax) { need -> Result<Data, Unreadable>? in
+            do {
+                return try await content(of: need, in: zone)
+            } catch {
+                switch RetryPolicy.decide(assetFailure: CloudFailure(error), isAddressPresent: areAddressesPresent) {
+                case .fail: throw error
+                case .requestAddress, .quarantine: return nil
+                }
+            }
+        }
+        for (need, content) in zip(needs, contents) {
             switch content {
             case .success(let data): download.contents.append((need.asset, data))
             case .failure(let error):
                 download.unreadable.append(UnreadableAsset(recordName: need.recordName, field: need.field, reason: error.reason))
+            case nil: unavailable.append(need)
             }
         }
-        return download
+        return (download, unavailable)
+    }
+
+    /// Requests the records of assets for their present addresses.
+    ///
+    /// - Returns: Also the needs of assets that their records no longer have.
+    private func withPresentAddresses(
+        _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID
+    ) async throws -> (present: [ImportNeeds.AssetNeed], replaced: [ImportNeeds.AssetNeed]) {
+        let names = Set(needs.map(\.recordName)).sorted()
+        var records: [Record] = []
+        for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
+            let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
+            for case .record(let record) in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results {
+                records.append(record)
+            }
+        }
+        return ImportNeeds.AssetNeed.addressed(needs, by: records)
     }
 
     private struct Unreadable: Error {
@@ -132,31 +177,13 @@ func inParallel<Item: Sendable, Output: Sendable>(
 extension SyncDatabase {
     /// Downloads assets with addresses that may have expired.
     ///
-    /// - Returns: Also the names of the records that no longer have them, or whose contents do not open. Those are quarantined when the page
-    ///   of the record is fetched again.
+    /// - Returns: Also the names of the records that no longer have them, or whose contents do not open or are missing. Those are quarantined
+    ///   when the page of the record is fetched again.
     func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>)
     {
-        let names = Set(needs.map(\.recordName)).sorted()
-        var assets: [String: [AssetValue]] = [:]
-        for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
-            let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
-            for case .record(let record) in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results
-            where !record.isDeleted {
-                assets[record.recordName] = record.fields.values.compactMap { if case .asset(let asset)? = $0.value { asset } else { nil } }
-            }
-        }
-        var there: [ImportNeeds.AssetNeed] = []
-        var missing: Set<String> = []
-        for need in needs {
-            if let asset = assets[need.recordName]?.first(where: { $0.withoutAddress == need.asset.withoutAddress }) {
-                there.append(
-                    ImportNeeds.AssetNeed(asset: asset, recordName: need.recordName, field: need.field, isEncrypted: need.isEncrypted))
-            } else {
-                missing.insert(need.recordName)
-            }
-        }
-        let download = try await download(there, in: zone)
-        return (download.contents, missing.union(download.unreadable.map(\.recordName)))
+        let (present, replaced) = try await withPresentAddresses(needs, in: zone)
+        let (download, missing) = try await attempt(present, in: zone, areAddressesPresent: true)
+        return (download.contents, Set((replaced + missing).map(\.recordName) + download.unreadable.map(\.recordName)))
     }
 }
 

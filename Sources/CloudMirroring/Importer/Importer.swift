@@ -26,8 +26,8 @@ struct Importer: Sendable {
         /// Numbers of the zones that were searched for staged pages of an earlier process.
         var zonesLookedUp: Set<Int64> = []
         var pushed = PushedPages()
-        /// Whether quarantined values were fetched again in this launch.
-        var hasRetriedUnreadable = false
+        /// When quarantined values were last fetched again; nil before the first attempt of the launch.
+        var unreadableRetried: Date?
         /// When the permissions in the public database were last requested.
         var permissionsRequested = Date.distantPast
 

@@ -3,49 +3,71 @@
 
 import CloudKit
 import CloudWire
+import Foundation
 import MirroringCore
 import ObjectGraph
 import Synchronization
 
-/// Fetches records with quarantined values again: once in each launch, and when the key of a value has arrived. A record that another
-/// device changes arrives with the next import.
+/// Fetches records with quarantined values again: once in each launch, a day after the last attempt, and when the key of a value has arrived.
+/// A record that another device changes arrives with the next import.
 struct UnreadableRetry: Sendable {
     let sync: StoreSync
 
+    /// Records that one transaction imports: the contents of their assets are in memory.
+    private static let recordsMax = 50
+
     /// Runs at the end of an import.
     func run(_ database: SyncDatabase) async throws {
-        guard sync.file.mapping.hasEncryptedFields else { return }
-        let isFirst = sync.state.withLock { !$0.importer.hasRetriedUnreadable }
+        guard sync.file.mapping.mayQuarantine else { return }
+        let now = sync.environment.now()
+        let last = sync.state.withLock { $0.importer.unreadableRetried }
+        let isDue = RetryPolicy.retriesQuarantined(secondsSinceLast: last.map { now.timeIntervalSince($0) })
         let keys = database.sealer.keys
-        let due = try await sync.onQueue { [file = sync.file] in
-            try file.unreadableRecordsToRetry(isFirst: isFirst) { try keys.hasKey(named: $0) }
+        // The status has the number of the shown objects, and that of the withheld ones.
+        guard sync.state.withLock({ $0.details.unreadableCount > 0 || $0.details.withheldCount > 0 }) else {
+            return sync.state.withLock { $0.importer.unreadableRetried = $0.importer.unreadableRetried ?? now }
         }
-        try await fetch(due, database)
-        sync.state.withLock { $0.importer.hasRetriedUnreadable = true }
+        let due = try await sync.onQueue { [file = sync.file] in
+            try file.unreadableRecordsToRetry(isDue: isDue) { try keys.hasKey(named: $0) }
+        }
+        do {
+            try await fetch(due, database)
+        } catch {
+            // An asset that can't be downloaded, and that the server may have: the values stay quarantined until the end of the next import.
+            guard CloudFailure(error).code == .assetNotAvailable else { throw error }
+            return
+        }
+        if isDue { sync.state.withLock { $0.importer.unreadableRetried = now } }
     }
 
     /// - Throws: `CloudFailure` if the server cannot be reached.
     func fetch(_ due: [MirrorFile.UnreadableRecords], _ database: SyncDatabase) async throws {
         for records in due {
-            let zone = records.row.zone
-            // Missing records were deleted, which a page shows.
-            let found = try await database.lookUp(records.names, in: zone.id).records
-            guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
-                let token = row.token
-            else { continue }
-            // A full fetch in progress, or a fetch that is due, goes on after the page.
-            let generation = row.isFullFetch ? row.generation : nil
-            var page = ImportPage(
-                records: found, deletions: [], askedWith: token, token: token, moreComing: generation != nil || row.needsFetch,
-                generation: generation)
-            let needed = try await sync.onQueue { [file = sync.file, page] in
-                try file.assetsNeeded(by: page, of: ImportChain(page, of: zone))
+            for start in stride(from: 0, to: records.names.count, by: Self.recordsMax) {
+                let names = Array(records.names[start..<min(start + Self.recordsMax, records.names.count)])
+                try await fetch(names, of: records.row.zone, database)
             }
-            let download = try await database.download(needed, in: zone.id)
-            page.quarantine(download.unreadable)
-            var chain = ImportChain(page, of: zone)
-            chain.add(download.contents)
-            _ = try await PageReader(sync: sync).apply(chain, of: row, database)
         }
+    }
+
+    private func fetch(_ names: [String], of zone: MirrorZone, _ database: SyncDatabase) async throws {
+        // Missing records were deleted, which a page shows.
+        let found = try await database.lookUp(names, in: zone.id).records
+        guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
+            let token = row.token
+        else { return }
+        // A full fetch in progress, or a fetch that is due, goes on after the page.
+        let generation = row.isFullFetch ? row.generation : nil
+        var page = ImportPage(
+            records: found, deletions: [], askedWith: token, token: token, moreComing: generation != nil || row.needsFetch,
+            generation: generation)
+        let needed = try await sync.onQueue { [file = sync.file, page] in
+            try file.assetsNeeded(by: page, of: ImportChain(page, of: zone))
+        }
+        let download = try await database.download(needed, in: zone.id)
+        page.quarantine(download.unreadable)
+        var chain = ImportChain(page, of: zone)
+        chain.add(download.contents)
+        _ = try await PageReader(sync: sync).apply(chain, of: row, database)
     }
 }

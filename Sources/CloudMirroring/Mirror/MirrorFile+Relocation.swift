@@ -76,7 +76,7 @@ extension MirrorFile {
     }
 
     /// - Throws: `CloudFailure` with `.alreadyShared` if an object that is connected with the rows is in another share, `.invalidArguments` if
-    ///   one has an encrypted value that waits for its key.
+    ///   one has a value that waits for its key or its asset.
     func checkShareable(_ keys: [RowKey], into target: Int64?) throws -> Committed<Void> {
         try write { writer, related in
             try scan(writer, &related)
@@ -86,12 +86,15 @@ extension MirrorFile {
                 }
                 return zone == MirrorZone.home
             }
-            guard mapping.hasEncryptedFields else { return }
             let metadata = reader(writer)
-            for key in moving where try metadata.record(of: key)?.encrypted.missingKeys.isEmpty == false {
+            guard mapping.mayQuarantine, try metadata.unreadableCount() > 0 else { return }
+            for key in moving {
+                guard let values = try metadata.record(of: key)?.encrypted, values.awaitsValues else { continue }
                 throw CloudFailure(
                     .invalidArguments,
-                    "an object has an encrypted value without its key; add the key with addEncryptionKeys(_:to:) and share it then")
+                    values.missingKeys.isEmpty
+                        ? "the server does not have an asset of an object; set the attribute, or wait for the asset, and share the object then"
+                        : "an object has an encrypted value without its key; add the key with addEncryptionKeys(_:to:) and share it then")
             }
         }
     }

@@ -6,10 +6,11 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-/// Quarantined encrypted values: the server has them, and the rows have their values from before.
+/// Quarantined values: the server has them, or names their assets, and the rows have their values from before.
 extension MirrorFile {
     struct Unreadable: Hashable, Sendable {
-        var key: RowKey
+        /// nil for an object that is withheld, since it requires the value.
+        var key: RowKey?
         var entity: String
         var recordName: String
         var attribute: String
@@ -35,38 +36,55 @@ extension MirrorFile {
 
     func unreadable(_ state: RecordState, in zone: ZoneID) -> [Unreadable] {
         guard let entity = mapping.entities[state.key.entityIndex] else { return [] }
-        return state.encrypted.quarantined.map { field, reason in
+        return unreadable(state.encrypted, of: state.recordName, state.key, entity, in: zone)
+    }
+
+    private func unreadable(
+        _ values: EncryptedFields, of recordName: String, _ key: RowKey?, _ entity: EntityMapping, in zone: ZoneID
+    ) -> [Unreadable] {
+        values.quarantined.map { field, reason in
             let attribute = entity.properties.first { $0.fieldName == field }?.modelName ?? field
             return Unreadable(
-                key: state.key, entity: entity.entity.name, recordName: state.recordName, attribute: attribute, reason: reason, zone: zone)
+                key: key, entity: entity.entity.name, recordName: recordName, attribute: attribute, reason: reason, zone: zone)
         }
     }
 
-    /// Returns the quarantined values of a zone.
+    /// Returns the quarantined values of a zone, those of withheld objects included.
     func unreadable(in zone: MirrorZone, _ reader: StoreReader) throws -> Set<Unreadable> {
-        guard mapping.hasEncryptedFields else { return [] }
-        return Set(try self.reader(reader, zone: zone.number).unreadable().flatMap { unreadable($0, in: zone.id) })
+        guard mapping.mayQuarantine else { return [] }
+        let metadata = self.reader(reader, zone: zone.number)
+        let withheld = try withheldUnreadable(metadata).flatMap { record in
+            mapping.entity(of: record).map { unreadable(record.encryption, of: record.recordName, nil, $0, in: zone.id) } ?? []
+        }
+        return Set(try metadata.unreadable().flatMap { unreadable($0, in: zone.id) } + withheld)
+    }
+
+    /// Returns the withheld records of a zone with quarantined values.
+    private func withheldUnreadable(_ metadata: SyncMetadataReader) throws -> [Record] {
+        guard mapping.keepsIncomplete, try metadata.hasIncomplete() else { return [] }
+        return try metadata.incomplete(with: MirrorNames.encryption).map(\.record).filter(\.encryption.hasQuarantined)
     }
 
     func unreadableCount() throws -> Int {
-        guard mapping.hasEncryptedFields else { return 0 }
+        guard mapping.mayQuarantine else { return 0 }
         return try store.read { try reader($0).unreadableCount() }
     }
 
-    /// Returns the records with quarantined values that may open now.
+    /// Returns the records with quarantined values to be fetched again.
     ///
     /// - Parameters:
-    ///   - isFirst: Whether this is the first attempt of the launch: all of them are retried.
+    ///   - isDue: Whether all of them are retried.
     ///   - hasKey: Whether a key is on this device.
-    func unreadableRecordsToRetry(isFirst: Bool, hasKey: (String) throws -> Bool) throws -> [UnreadableRecords] {
-        guard mapping.hasEncryptedFields else { return [] }
+    func unreadableRecordsToRetry(isDue: Bool, hasKey: (String) throws -> Bool) throws -> [UnreadableRecords] {
+        guard mapping.mayQuarantine else { return [] }
         return try store.read { reader in
             var retried: [UnreadableRecords] = []
-            guard try self.reader(reader).unreadableCount() > 0 else { return [] }
             for row in try ZoneTable.all(reader) where row.token != nil {
-                let names = try self.reader(reader, zone: row.zone.number).unreadable().filter { state in
-                    try isFirst || state.encrypted.missingKeys.contains(where: hasKey)
-                }.map(\.recordName).sorted()
+                let metadata = self.reader(reader, zone: row.zone.number)
+                let shown = try metadata.unreadable().map { (name: $0.recordName, values: $0.encrypted) }
+                let withheld = try withheldUnreadable(metadata).map { (name: $0.recordName, values: $0.encryption) }
+                let retriable = try (shown + withheld).filter { try isDue || $0.values.missingKeys.contains(where: hasKey) }
+                let names = retriable.map { $0.name }.sorted()
                 if !names.isEmpty { retried.append(UnreadableRecords(row: row, names: names)) }
             }
             return retried
@@ -137,6 +155,8 @@ extension CloudFailure {
             case .missingKey: "its key is not on this device; add that device's keys with addEncryptionKeys(_:to:)"
             case .damaged: "it is damaged or forged"
             case .stale: "it is older than the value of this device"
+            case .missingAsset:
+                "the server does not have its asset; it is fetched again at each launch, once a day, and when the record changes"
             }
         let others = values.count > 1 ? ", and \(values.count - 1) more" : ""
         self.init(

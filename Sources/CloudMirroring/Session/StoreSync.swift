@@ -262,7 +262,7 @@ final class StoreSync: Sendable {
     }
 
     func countUnreadable() async throws {
-        guard file.mapping.hasEncryptedFields else { return }
+        guard file.mapping.mayQuarantine else { return }
         let count = try await onQueue { try self.file.unreadableCount() }
         state.withLock { $0.details.unreadableCount = count }
     }

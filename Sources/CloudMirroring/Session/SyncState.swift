@@ -42,7 +42,7 @@ struct StatusDetails {
     var withheldCount = 0
     /// Changes that the server rejected permanently.
     var rejectedCount = 0
-    /// Objects with encrypted values that are quarantined.
+    /// Objects with quarantined values.
     var unreadableCount = 0
     /// Values that the present operation has quarantined.
     var newlyUnreadable: Set<MirrorFile.Unreadable> = []

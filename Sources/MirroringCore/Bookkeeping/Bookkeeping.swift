@@ -116,7 +116,7 @@ package struct RecordState: Hashable, Sendable {
         _modify { yield &details.value.merged }
     }
 
-    /// Versions of encrypted values, and the quarantined ones.
+    /// Versions of encrypted values, and the quarantined values, encrypted or not.
     package var encrypted: EncryptedFields {
         _read { yield details.value.encrypted }
         _modify { yield &details.value.encrypted }
@@ -218,7 +218,8 @@ extension ParkedRelationship {
     /// - Parameter stamp: The stamp of the reference on the server.
     package func lost(of entity: String, to winner: ConflictEntry.Winner, at stamp: RecordStamp? = nil) -> ConflictEntry {
         ConflictEntry(
-            entity: entity, recordName: key.source, property: key.relationship, losing: .string(destination), winner: winner, losingStamp: stamp,
+            entity: entity, recordName: key.source, property: key.relationship, losing: .string(destination), winner: winner,
+            losingStamp: stamp,
             winningStamp: nil)
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-/// Why an encrypted value of the server is quarantined.
+import CloudWire
+
+/// Why a value of the server is quarantined.
 package enum UnreadableReason: Hashable, Sendable {
     /// The key with this name, in hexadecimal digits, is not on this device.
     case missingKey(String)
@@ -9,9 +11,11 @@ package enum UnreadableReason: Hashable, Sendable {
     case damaged
     /// The value was read before, and this device knows a newer one.
     case stale
+    /// The server does not have the asset that the record names. Values that aren't encrypted may be in assets, too.
+    case missingAsset
 }
 
-/// The versions of the encrypted values of one record, and the quarantined ones among them.
+/// The versions of the encrypted values of one record, and its quarantined values, encrypted or not.
 ///
 /// A device that encrypts a value gives it the number after the highest one that it knows of the field. On an honest server the numbers of
 /// a field only rise, since a save needs the record's current change tag.
@@ -63,6 +67,16 @@ package struct EncryptedFields: Hashable, Sendable {
         Set(entries.values.compactMap { if case .missingKey(let key)? = $0.problem { key } else { nil } })
     }
 
+    /// Whether a quarantined value may arrive unchanged later: a copy of the record without it would lose it.
+    package var awaitsValues: Bool {
+        entries.values.contains { entry in
+            switch entry.problem {
+            case .missingKey, .missingAsset: true
+            case .damaged, .stale, nil: false
+            }
+        }
+    }
+
     /// Whether an export may send the field: a value that only lacks its key is not replaced by an older one.
     func maySend(_ field: String) -> Bool {
         guard let entry = entries[field], case .missingKey? = entry.problem else { return true }
@@ -82,6 +96,18 @@ package struct EncryptedFields: Hashable, Sendable {
     /// Adopts that the server stored the next value of a field.
     mutating func advance(_ field: String) { entries[field] = Entry(version: nextVersion(of: field)) }
 
+    /// Ends the quarantine of missing assets that a saved request has replaced.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields of the request.
+    ///   - isNew: Whether the request created the record: it has no other values then.
+    mutating func replaceMissingAssets(sent fields: [String: Field], isNew: Bool) {
+        for (field, entry) in entries where entry.problem == .missingAsset {
+            guard isNew || fields.keys.contains(field) || fields.keys.contains(field + MirrorNames.assetSuffix) else { continue }
+            entries[field] = entry.version == 0 && entry.tag == nil ? nil : Entry(version: entry.version, tag: entry.tag)
+        }
+    }
+
     // MARK: Text
 
     /// The stored form: a line with field, version, tag and reason for each field; nil without entries.
@@ -93,6 +119,7 @@ package struct EncryptedFields: Hashable, Sendable {
             case .missingKey(let key): line += " key:\(key)"
             case .damaged: line += " damaged"
             case .stale: line += " stale"
+            case .missingAsset: line += " no-asset"
             case nil: break
             }
             return line + (entry.isReplacing ? " replace" : "")
@@ -110,6 +137,7 @@ package struct EncryptedFields: Hashable, Sendable {
                 switch part {
                 case "damaged": entry.problem = .damaged
                 case "stale": entry.problem = .stale
+                case "no-asset": entry.problem = .missingAsset
                 case "replace": entry.isReplacing = true
                 case let key where key.hasPrefix("key:"): entry.problem = .missingKey(String(key.dropFirst(4)))
                 default: isKnown = false

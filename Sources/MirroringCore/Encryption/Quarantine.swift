@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 package import CloudWire
+import Foundation
 
 // A quarantined value leaves the rest of its record alone: the merge sees the merge base in its place, so that the row keeps its value and
 // no export sends the field.
@@ -11,19 +12,30 @@ package import CloudWire
 //     opens                 smaller, or another value of it     nothing          quarantined, stale
 //     absent                any was accepted                    nothing          quarantined, stale
 //     does not open         –                                   nothing          quarantined
+//     asset is missing      –                                   nothing          quarantined
+//
+// Values that are not encrypted have no versions: the last line alone applies to them.
 //
 // A record that is sent again after the server was restored has no merge base: other devices that send it again number its values
 // independently. The merge sees such a value and puts it in the conflict log, the row keeps its own, and the next export sends that.
 
 extension Record {
-    /// What the border found out about the record's encrypted values, in a field that never is on the server: it travels with the record
-    /// through staged pages and withheld records.
+    /// What the border found out about the record's encrypted values and missing assets, in a field that never is on the server: it travels
+    /// with the record through staged pages and withheld records.
     package var encryption: EncryptedFields {
         get {
             guard case .string(let text)? = fields[MirrorNames.encryption]?.value else { return EncryptedFields() }
             return EncryptedFields(text: text)
         }
         set { fields[MirrorNames.encryption] = newValue.text.map { Field(.string($0)) } }
+    }
+
+    /// The record without a field that never is on an honest server.
+    package var withoutEncryption: Record {
+        guard fields[MirrorNames.encryption] != nil else { return self }
+        var record = self
+        record.encryption = EncryptedFields()
+        return record
     }
 
     /// Takes a value out of the record, and notes the reason.
@@ -53,7 +65,7 @@ extension Record {
         let isSentAgain = state?.changeTag == nil && base.fields.isEmpty
         var settled = EncryptedFields()
         var unordered: Set<String> = []
-        for property in entity.properties where property.isEncrypted {
+        for property in entity.properties where property.isEncrypted || found[property.fieldName] != nil {
             let field = property.fieldName
             let accepted = known[field]
             var problem = found[field]?.problem
@@ -83,6 +95,15 @@ extension Record {
         return (settled, unordered)
     }
 
+    /// Takes out the assets that ``withholdQuarantined(_:since:)`` put in: a new row has no value from before.
+    mutating func removeAssets(without contents: [AssetValue: Data], of entity: EntityMapping) {
+        for property in entity.properties {
+            guard let field = property.assetFieldName, case .asset(let asset)? = fields[field]?.value, contents[asset.canonical] == nil
+            else { continue }
+            fields[field] = nil
+        }
+    }
+
     private func isFresh(
         _ found: EncryptedFields.Entry?, _ property: PropertyMapping, since accepted: EncryptedFields.Entry, _ base: Ancestor
     ) -> Bool {
@@ -100,7 +121,7 @@ extension Record {
 }
 
 extension ImportPage {
-    /// Quarantines values of which the contents did not open.
+    /// Quarantines values of which the contents did not open, or are missing.
     package mutating func quarantine(_ assets: [UnreadableAsset]) {
         if assets.isEmpty { return }
         let byRecord = Dictionary(grouping: assets, by: \.recordName)
@@ -113,7 +134,7 @@ extension ImportPage {
     }
 }
 
-/// An encrypted asset that did not open.
+/// An asset that did not open, or that the server lacks.
 package struct UnreadableAsset: Hashable, Sendable {
     package let recordName: String
     package let field: String

@@ -204,6 +204,13 @@ extension RecordState {
         let sent = item.with(assets).fields
         let isNew = item.operation == .create
         var fields = record.fields
+        if encrypted.hasQuarantined {
+            // The row does not have the server's values of these.
+            for (field, _) in encrypted.quarantined {
+                for name in [field, field + MirrorNames.assetSuffix] where !sent.keys.contains(name) { fields[name] = nil }
+            }
+            encrypted.replaceMissingAssets(sent: sent, isNew: isNew)
+        }
         // Responses have most fields: to look for the others takes less time than to merge them.
         func complete(with others: [String: Field]) {
             for (name, field) in others where !fields.keys.contains(name) { fields[name] = field }

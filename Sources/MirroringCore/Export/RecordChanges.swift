@@ -27,13 +27,16 @@ struct RecordChanges {
         let before: RemoteContent
         let isChanged: Bool
         var isAsset: Bool
+        /// Whether the server's record names an asset that is missing, and that the merge base does not have.
+        let isAssetMissing: Bool
 
         var inlineBytes: Int { isAsset ? 0 : content.byteCount }
     }
 
     /// - Parameters:
     ///   - isNew: Whether the server has no such record yet: all keys are sent.
-    ///   - encrypted: Fields whose values wait for their key are not sent, unless the record is new.
+    ///   - encrypted: Quarantined values are not sent, unless they changed here or the record is new. One that waits for its key isn't
+    ///     sent either.
     init(
         of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool,
         limits: Limits
@@ -58,7 +61,9 @@ struct RecordChanges {
                     isAsset = true
                 }
             }
-            return Placed(property: property, content: content, before: before, isChanged: isChanged, isAsset: isAsset)
+            return Placed(
+                property: property, content: content, before: before, isChanged: isChanged, isAsset: isAsset,
+                isAssetMissing: !isNew && encrypted[property.fieldName]?.problem == .missingAsset)
         }
         Self.makeRoom(&placed, others: Self.bytes(ofOthersIn: ancestor, entity), limits: limits)
 
@@ -84,7 +89,7 @@ struct RecordChanges {
         } else if wasInline || (!isNew && !wasAsset) {
             fields[property.fieldName] = Field(nil, isEncrypted: property.isEncrypted)
         }
-        if wasAsset, let field = property.assetFieldName { fields[field] = Field(nil) }
+        if wasAsset || item.isAssetMissing, let field = property.assetFieldName { fields[field] = Field(nil) }
     }
 
     /// Moves the longest values to assets until the record fits.

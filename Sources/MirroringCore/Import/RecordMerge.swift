@@ -83,6 +83,11 @@ struct RecordMerge {
             if let field = property.assetFieldName, let digestThere { outcome.digests[field] = digestThere }
 
             let isLocallyChanged = unordered.contains(property.fieldName) || !property.isSame(here, as: before, digest: digestBefore)
+            if isReverting, case .asset(let asset) = there, assets[asset] == nil {
+                // A quarantined value: the content of the merge base can't be restored, so the row keeps its own.
+                if isLocallyChanged { outcome.isLocalAhead = true }
+                continue
+            }
             if entity.isEarlierForm(property) {
                 if isReverting ? !property.isSame(here, as: there, digest: digestThere) : there != before {
                     outcome.adopted.append((property, there))

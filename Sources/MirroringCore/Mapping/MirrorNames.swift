@@ -84,7 +84,7 @@ package enum MirrorNames {
     /// Whether a field of a stored merge base is never sent.
     static func isStoredOnly(_ field: String) -> Bool { storedOnly.contains(field) }
 
-    /// In a received record and in stored ones, never on the server: versions and quarantine of its encrypted values.
+    /// In a received record and in stored ones, never on the server: versions of its encrypted values, and its quarantined values.
     package static let encryption = "ckEncryption"
 
     package static let assetSuffix = "_ckAsset"

@@ -80,9 +80,9 @@ package struct RelocatedRecord: Hashable, Sendable {
 
     /// Returns `false` for an object that is being deleted, here or by another device.
     ///
-    /// An object with a value that waits for its key stays, too: the destination record could not have the value.
+    /// An object with a value that waits for its key, or for its asset, stays, too: the destination record could not have the value.
     package static func isRelocatable(_ state: RecordState) -> Bool {
-        state.stage != .needsDelete && state.stage != .missing && state.encrypted.missingKeys.isEmpty
+        state.stage != .needsDelete && state.stage != .missing && !state.encrypted.awaitsValues
     }
 }
 

@@ -31,7 +31,7 @@ package struct SyncStatus: Hashable, Sendable {
     package var incompleteCount = 0
     /// Changes that the server rejected permanently and that are still on the device.
     package var rejectedCount = 0
-    /// Objects with encrypted values that are quarantined.
+    /// Objects with quarantined values.
     package var unreadableCount = 0
     /// The latest account change that the app has not acknowledged.
     package var accountChange: AccountChange?

@@ -170,8 +170,9 @@ extension Replica {
     // MARK: Loading
 
     /// - Returns: The plan, and the rows before it.
-    private func plan(_ page: ImportPage, _ server: ServerModel, _ zone: Int64) -> (ImportPlan, [RowKey: Row]) {
+    private func plan(_ received: ImportPage, _ server: ServerModel, _ zone: Int64) -> (ImportPlan, [RowKey: Row]) {
         let metadata = zones[zone]
+        var page = received
         let needs = ImportNeeds(page, mapping: mapping)
         var loaded = ImportPlan.Loaded()
         loaded.records = [String: RecordState](minimumCapacity: needs.names.count)
@@ -209,7 +210,11 @@ extension Replica {
             }
             if zone == MirrorZone.home { loadTargetsElsewhere(needs, &loaded) } else { loadFormer(page, &loaded) }
         }
-        for need in loaded.missing(details) { if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } }
+        var missing: [UnreadableAsset] = []
+        for need in loaded.missing(details) {
+            if let bytes = server.download(need.asset) { loaded.add(Data(bytes), of: need.asset) } else { missing.append(need.missing) }
+        }
+        page.quarantine(missing)
         var plan = ImportPlan.make(page, loaded: loaded, mapping: mapping)
         while loadUniqueNeighbours(of: plan, zone, in: &loaded) { plan = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
         return (plan, loaded.rows)

@@ -23,7 +23,7 @@ struct RecordPass {
     }
 
     private var result = Result()
-    /// Versions and quarantine of the present record's encrypted values; nil for a record without any.
+    /// Versions of the present record's encrypted values, and its quarantined values; nil for a record without any, now and before.
     private var encrypted: EncryptedFields?
 
     static func run(_ work: inout ImportWorkspace) -> Result {
@@ -35,8 +35,10 @@ struct RecordPass {
     private mutating func apply(_ received: Record, _ work: inout ImportWorkspace) {
         guard let named = work.mapping.entity(of: received) else { return }
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
-        guard named.hasEncryptedFields else { return apply(received, named, unordered: [], &work) }
         let known = work.objects[received.recordName]
+        guard named.hasEncryptedFields || received.fields[MirrorNames.encryption] != nil || known?.encrypted.isEmpty == false else {
+            return apply(received, named, unordered: [], &work)
+        }
         var record = received
         let withheld = record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known)
         encrypted = withheld.versions
@@ -155,9 +157,11 @@ struct RecordPass {
 
     /// - Parameter survivor: The record into which the object was merged here, by mistake.
     private mutating func insert(
-        _ record: Record, _ entity: EntityMapping, separatedFrom survivor: String? = nil, _ work: inout ImportWorkspace
+        _ received: Record, _ entity: EntityMapping, separatedFrom survivor: String? = nil, _ work: inout ImportWorkspace
     ) {
         work.recordsApplied += 1
+        var record = received
+        if encrypted?.hasQuarantined == true { record.removeAssets(without: work.loaded.assets, of: entity) }
         let new = work.page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: work.loaded.assets)
         let key = work.rows.insert(entity: entity.entity, values: new.values)
         var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)

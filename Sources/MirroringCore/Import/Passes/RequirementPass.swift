@@ -163,6 +163,8 @@ extension EntityMapping {
         // The creator decides whether the record may be a relocation when it is shown again.
         state.system.write(to: &record)
         record.encryption = state.encrypted
+        // The row had these values. The server has others, so that the contents cannot be fetched when the object is shown again.
+        for (field, _) in state.encrypted.quarantined { record.fields[field + MirrorNames.assetSuffix] = nil }
         return record
     }
 }
