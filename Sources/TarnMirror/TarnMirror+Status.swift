@@ -47,6 +47,8 @@ extension TarnMirror {
         public var rejectedCount = 0
         /// Entries of the conflict log: see ``TarnMirror/conflicts()``. 0 before the first sync.
         public var conflictCount = 0
+        /// Objects with values in assets that the server does not have: see ``TarnMirror/unreadableValues()``. 0 before the first sync.
+        public var unreadableCount = 0
     }
 }
 

@@ -11,6 +11,7 @@ import TarnMirror
 final class Refusals: Sendable {
     private let refused = Mutex<(operation: String, text: Data, response: MirrorResponse)?>(nil)
     private let gateway = Mutex<(operation: String, response: MirrorResponse)?>(nil)
+    private let assetStatuses = Mutex<[Int]>([])
 
     func refuse(_ operation: String, containing text: String, status: Int, _ error: WireError) {
         let response = MirrorResponse(status: status, headers: [:], body: Data(error.encoded()))
@@ -21,6 +22,16 @@ final class Refusals: Sendable {
     func giveUpOnce(_ operation: String, status: Int, body: String) {
         let response = MirrorResponse(status: status, headers: [:], body: Data(body.utf8))
         gateway.withLock { $0 = (operation, response) }
+    }
+
+    /// The next downloads of assets fail with these statuses.
+    func refuseAssets(_ statuses: Int...) { assetStatuses.withLock { $0 += statuses } }
+
+    func assetRefusal(of request: MirrorRequest) -> MirrorResponse? {
+        guard case .asset = request.target, request.method == "GET" else { return nil }
+        return assetStatuses.withLock { statuses in
+            statuses.isEmpty ? nil : MirrorResponse(status: statuses.removeFirst(), headers: [:], body: Data())
+        }
     }
 
     func gatewayResponse(to request: MirrorRequest) -> MirrorResponse? {

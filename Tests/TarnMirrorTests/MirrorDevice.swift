@@ -228,7 +228,7 @@ struct InProcessMirrorTransport: MirrorTransport {
     }
 
     func send(_ request: MirrorRequest) async throws -> MirrorResponse {
-        if let refusal = faults.refusal(of: request) { return refusal }
+        if let refusal = faults.refusal(of: request) ?? faults.assetRefusal(of: request) { return refusal }
         let gatewayResponse = faults.gatewayResponse(to: request)
         let response = try await connection.send(request)
         return gatewayResponse ?? response

@@ -61,7 +61,9 @@ extension MirrorClient {
                 responseBytesMax: max(size, Limits.messageBytes)))
         guard response.status == 200 else {
             if response.status == 429 || response.status >= 500 { throw CloudFailure(response) }
-            throw CloudFailure(.assetNotAvailable, "the download of an asset failed with HTTP status \(response.status)")
+            var failure = CloudFailure(.assetNotAvailable, "the download of an asset failed with HTTP status \(response.status)")
+            failure.isAssetMissing = response.status == 404 || response.status == 410
+            throw failure
         }
         guard response.body.count == size, Hex.text(SHA256.hash(response.body)) == asset.fileChecksum.lowercased() else {
             throw CloudFailure(.networkFailure, "the downloaded asset is incomplete or has another checksum")

@@ -79,6 +79,18 @@ struct MirrorClient: Sendable {
         }
     }
 
+    /// Returns the present records of names. Missing and deleted ones are left out.
+    func lookUp(_ names: [String]) async throws -> [Record] {
+        var records: [Record] = []
+        for start in stride(from: 0, to: names.count, by: limits.operationsPerRequest) {
+            let part = Array(names[start..<min(start + limits.operationsPerRequest, names.count)])
+            let response: LookupRecordsResponse = try read(
+                try await post(.lookupRecords, LookupRecordsRequest(recordNames: part, zoneID: Self.home)))
+            for case .record(let record) in response.results where !record.isDeleted { records.append(record) }
+        }
+        return records
+    }
+
     // MARK: Saves
 
     /// Sends an encoded request, byte for byte: a retry with the same key is the same request, which the server executes once.

@@ -53,6 +53,8 @@ struct RecordColumns: Codable, Hashable {
     var generation: Int64
     var creator: String?
     var created: Int64?
+    /// The text of ``EncryptedFields``; nil without quarantined values.
+    var quarantine: String?
 }
 
 struct LinkColumns: Codable, Hashable {

@@ -98,6 +98,22 @@ extension MetadataFile {
             .sorted()
     }
 
+    // MARK: Quarantined values
+
+    private static var quarantined: NSPredicate { NSPredicate(format: "quarantine != nil", argumentArray: []) }
+
+    /// Returns the records with quarantined values, in the order of their names.
+    func quarantinedRecords() throws -> [RecordColumns] {
+        try objects(.record, where: Self.quarantined, sortedBy: ["name"]).map { RecordColumns($0) }
+    }
+
+    /// Counts the records with quarantined values, unless the number is known: there is no index, since almost always there are none.
+    func quarantinedCount() throws -> Int {
+        let count = try knownQuarantinedCount ?? self.count(.record, where: Self.quarantined)
+        knownQuarantinedCount = count
+        return count
+    }
+
     // MARK: Links
 
     func hasLinks() throws -> Bool { try has(.link) }
@@ -166,7 +182,8 @@ extension RecordColumns {
             uri: object.text("uri") ?? "",
             tag: object.text("tag"), base: object.bytes("base"), unapplied: object.bytes("unapplied"), digests: object.text("digests"),
             stage: Int(object.number("stage")), mark: object.number("mark"), failure: object.text("failure"),
-            generation: object.number("generation"), creator: object.text("creator"), created: object.optionalNumber("created"))
+            generation: object.number("generation"), creator: object.text("creator"), created: object.optionalNumber("created"),
+            quarantine: object.text("quarantine"))
     }
 }
 

@@ -11,6 +11,7 @@ extension MetadataFile {
     private static let conflictsMax = 10_000
 
     func apply(_ changes: MetadataChanges) throws {
+        if knownQuarantinedCount != 0 || changes.records.contains(where: { $0.quarantine != nil }) { knownQuarantinedCount = nil }
         try remove(.record, changes.removedRecords)
         try remove(.link, changes.removedLinks)
         let records = try existing(.record, changes.records.map(\.name))
@@ -69,6 +70,7 @@ extension MetadataFile {
     ///
     /// - Parameter isLost: Whether the server lacks the version of an item with this change tag and stage.
     func markUnsent(where isLost: (String?, MirrorStage?) -> Bool) throws {
+        knownQuarantinedCount = nil
         for entity in [MetadataModel.Entity.record, .link] {
             for object in try objects(entity) where isLost(object.text("tag"), MirrorStage(rawValue: Int(object.number("stage")))) {
                 if object.number("stage") == Int64(MirrorStage.needsDelete.rawValue) {
@@ -82,6 +84,7 @@ extension MetadataFile {
                 if entity == .record {
                     object.setValue(nil, forKey: "base")
                     object.setValue(nil, forKey: "digests")
+                    object.setValue(nil, forKey: "quarantine")
                 }
             }
         }
@@ -170,6 +173,7 @@ extension RecordColumns {
         object.set("generation", generation)
         object.setValue(creator, forKey: "creator")
         object.set("created", created)
+        object.setValue(quarantine, forKey: "quarantine")
     }
 }
 

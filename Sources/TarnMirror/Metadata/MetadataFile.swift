@@ -15,6 +15,8 @@ final class MetadataFile: @unchecked Sendable {
     private let path: String
     /// The number of entries in the conflict log; nil if it may have changed since they were counted.
     var knownConflictCount: Int?
+    /// The number of records with quarantined values; nil if it may have changed since they were counted.
+    var knownQuarantinedCount: Int?
 
     /// Paths of the open files of this process: two mirrors of one store would send each change twice.
     private static let open = Mutex<Set<String>>([])

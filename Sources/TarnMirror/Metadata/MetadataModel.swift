@@ -51,7 +51,7 @@ enum MetadataModel {
                 ("uri", .stringAttributeType), ("tag", .stringAttributeType), ("base", .binaryDataAttributeType),
                 ("unapplied", .binaryDataAttributeType), ("digests", .stringAttributeType), ("stage", .integer64AttributeType),
                 ("mark", .integer64AttributeType), ("failure", .stringAttributeType), ("generation", .integer64AttributeType),
-                ("creator", .stringAttributeType), ("created", .integer64AttributeType),
+                ("creator", .stringAttributeType), ("created", .integer64AttributeType), ("quarantine", .stringAttributeType),
             ]
         case .link:
             [

@@ -62,9 +62,10 @@ struct Importer: Sendable {
         }
         let token = session.chain.withLock { $0.page?.token } ?? state.token
         let assetBytesMax = session.environment.assetBytesMax
-        let (fetched, needs) = try await fetch(after: token, state, assetBytesMax: assetBytesMax)
-        try await download(needs)
-        let due = session.chain.withLock { chain in
+        let (page, needs) = try await fetch(after: token, state, assetBytesMax: assetBytesMax)
+        var fetched = page
+        fetched.quarantine(try await download(needs))
+        let due = session.chain.withLock { [fetched] chain in
             chain.append(fetched)
             return chain.isDue(assetBytesMax: assetBytesMax) ? chain.page : nil
         }
@@ -78,6 +79,7 @@ struct Importer: Sendable {
             guard isApplied else {
                 return .pageApplied(ChangeCount(received: fetched.changeCount, dropped: received), next: ImportRound())
             }
+            if !fetched.moreComing { try await retryQuarantined() }
         }
         return .pageApplied(
             ChangeCount(received: fetched.changeCount), remaining: fetched.remaining, next: fetched.moreComing ? ImportRound() : nil)
@@ -92,7 +94,8 @@ struct Importer: Sendable {
             try Task.checkCancellation()
             let changes = try await session.client.changes(after: token, saved: state.exportedToken, recordsMax: recordsMax)
             var page = ImportPage(
-                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                records: changes.records.filter { !$0.isDeleted }.map(\.withoutEncryption),
+                deletions: changes.records.filter(\.isDeleted).map(\.recordName),
                 askedWith: token, token: changes.syncToken, moreComing: changes.moreComing,
                 generation: state.isFullFetch ? state.generation : nil, remaining: changes.remaining)
             page.exportedToken = state.exportedToken
@@ -105,15 +108,16 @@ struct Importer: Sendable {
     }
 
     /// - Returns: `false` if the page was dropped: it does not follow the zone's token.
-    private func apply(_ page: ImportPage) async throws -> Bool {
+    private func apply(_ received: ImportPage) async throws -> Bool {
+        var page = received
         for attempt in 1...Self.attemptsMax {
             try Task.checkCancellation()
             let assets = session.chain.withLock { $0.assets }
             do {
-                switch try await session.onFile({ [mirrored = session.mirrored] in try mirrored.apply(page, assets: assets) }) {
+                switch try await session.onFile({ [mirrored = session.mirrored, page] in try mirrored.apply(page, assets: assets) }) {
                 case .applied: return true
                 case .dropped: return false
-                case .lacksAssets(let needs): try await download(needs)
+                case .lacksAssets(let needs): page.quarantine(try await download(needs))
                 }
             } catch let error as CocoaError where error.code.rawValue == NSManagedObjectMergeError && attempt < Self.attemptsMax {
                 // The app saved one of the objects since they were read: they are read again.
@@ -125,12 +129,68 @@ struct Importer: Sendable {
 
     /// Downloads contents that the chain lacks.
     ///
+    /// - Returns: The assets that the server does not have.
     /// - Throws: `.assetNotAvailable` for an asset that was replaced since its page was fetched: the page is fetched again later.
-    private func download(_ needs: [ImportNeeds.AssetNeed]) async throws {
+    private func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [UnreadableAsset] {
+        let unavailable = try await attempt(needs, areAddressesPresent: false)
+        if unavailable.isEmpty { return [] }
+        let records = try await session.client.lookUp(Set(unavailable.map(\.recordName)).sorted())
+        let (present, replaced) = ImportNeeds.AssetNeed.addressed(unavailable, by: records)
+        if !replaced.isEmpty { throw CloudFailure.assetReplaced }
+        return try await attempt(present, areAddressesPresent: true).map(\.missing)
+    }
+
+    /// - Parameter areAddressesPresent: Whether the records were requested for the addresses of these downloads.
+    /// - Returns: The needs of assets that the server does not have at their addresses.
+    private func attempt(_ needs: [ImportNeeds.AssetNeed], areAddressesPresent: Bool) async throws -> [ImportNeeds.AssetNeed] {
+        var unavailable: [ImportNeeds.AssetNeed] = []
         for need in needs where session.chain.withLock({ $0.assets[need.asset.withoutAddress] == nil }) {
-            let content = try await session.client.download(need.asset)
-            session.chain.withLock { $0.add(content, of: need.asset) }
+            do {
+                let content = try await session.client.download(need.asset)
+                session.chain.withLock { $0.add(content, of: need.asset) }
+            } catch {
+                switch RetryPolicy.decide(assetFailure: CloudFailure(error), isAddressPresent: areAddressesPresent) {
+                case .fail: throw error
+                case .requestAddress, .quarantine: unavailable.append(need)
+                }
+            }
         }
+        return unavailable
+    }
+
+    // MARK: Quarantined values
+
+    /// Records that are imported together: the contents of their assets are in memory.
+    private static let retriedMax = 50
+
+    /// Fetches records with quarantined values again, at the end of an import: once after each start, and a day after the last attempt. A
+    /// record that another device changes arrives with the next import.
+    private func retryQuarantined() async throws {
+        guard session.retriesQuarantined() else { return }
+        let names = try await session.onFile { [mirrored = session.mirrored] in try mirrored.quarantinedNames() }
+        do {
+            for start in stride(from: 0, to: names.count, by: Self.retriedMax) {
+                try await fetchAgain(Array(names[start..<min(start + Self.retriedMax, names.count)]))
+            }
+        } catch let failure as CloudFailure where failure.code == .assetNotAvailable {
+            // An asset that can't be downloaded, and that the server may have: the values stay quarantined until the end of the next import.
+            return
+        }
+        session.didRetryQuarantined()
+    }
+
+    private func fetchAgain(_ names: [String]) async throws {
+        let records = try await session.client.lookUp(names)
+        let state = try await session.onFile { [mirrored = session.mirrored] in try mirrored.state() }
+        // A full fetch returns them as well.
+        guard !records.isEmpty, let token = state.token, !state.isFullFetch else { return }
+        var page = ImportPage(
+            records: records.map(\.withoutEncryption), deletions: [], askedWith: token, token: token, moreComing: false)
+        session.chain.withLock { $0 = PageChain() }
+        defer { session.chain.withLock { $0 = PageChain() } }
+        let needs = try await session.onFile { [mirrored = session.mirrored, page] in try mirrored.assetsNeeded(by: page) }
+        page.quarantine(try await download(needs))
+        _ = try await apply(page)
     }
 }
 

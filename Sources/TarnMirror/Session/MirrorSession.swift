@@ -27,6 +27,9 @@ final class MirrorSession: Sendable {
         var lastFailure: CloudFailure?
         var rejectedCount = 0
         var conflictCount = 0
+        var unreadableCount = 0
+        /// When quarantined values were last fetched again; nil before the first attempt.
+        var quarantineRetried: Date?
         /// The last status of the machine.
         var lastReport: SyncStatus?
 
@@ -222,15 +225,32 @@ final class MirrorSession: Sendable {
         state.withLock { state in
             state.lastReport = machineStatus
             (reported.rejectedCount, reported.conflictCount) = (state.rejectedCount, state.conflictCount)
+            reported.unreadableCount = state.unreadableCount
         }
         status.post(reported)
     }
 
-    /// Reads the number of entries in the conflict log, for the next report.
+    /// Reads the numbers of entries in the conflict log and of objects with quarantined values, for the next report.
     func countConflicts() async {
         // The next operation reports a file that cannot be read. A stopped mirror has closed it.
-        guard let count = try? await onFile({ [self] () throws -> Int? in try isStopped ? nil : mirrored.conflictCount() }) else { return }
-        state.withLock { $0.conflictCount = count }
+        let counts = try? await onFile { [self] () throws -> (conflicts: Int, unreadable: Int)? in
+            if isStopped { return nil }
+            return (conflicts: try mirrored.conflictCount(), unreadable: try mirrored.quarantinedCount())
+        }
+        guard let counts else { return }
+        state.withLock { ($0.conflictCount, $0.unreadableCount) = (counts.conflicts, counts.unreadable) }
+    }
+
+    /// Whether quarantined values are to be fetched again.
+    func retriesQuarantined() -> Bool {
+        let now = environment.now()
+        let last = state.withLock { $0.quarantineRetried }
+        return RetryPolicy.retriesQuarantined(secondsSinceLast: last.map { now.timeIntervalSince($0) })
+    }
+
+    func didRetryQuarantined() {
+        let now = environment.now()
+        state.withLock { $0.quarantineRetried = now }
     }
 
     /// Reports the last status again, after the app changed the conflict log.

@@ -85,6 +85,7 @@ final class MirroredStore: @unchecked Sendable {
                     metadata.context.reset()
                     keys.trim(always: true)
                     metadata.knownConflictCount = nil
+                    metadata.knownQuarantinedCount = nil
                     knownPendingCount = nil
                     mayHaveRejections = true
                     throw error
