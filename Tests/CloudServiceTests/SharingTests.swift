@@ -389,6 +389,21 @@ import Testing
         }
     }
 
+    @Test func aRequestInvitesALimitedNumberOfPeopleByAddress() async throws {
+        let village = try Village()
+        let mia = try await village.villager("mia")
+        let people = (0..<99).map { ShareParticipant.invited("p\($0)") }
+        let operations = (0..<21).flatMap { index in
+            [
+                RecordOperation(.create, .plant("bed\(index)")),
+                RecordOperation(.create, .share("share\(index)", of: "bed\(index)", with: people)),
+            ]
+        }
+        let refused = await Self.refusal { try await mia.modify(operations) }
+        #expect(refused?.nativeCode == .limitExceeded)
+        #expect(try await mia.modify(Array(operations.prefix(2))).map(\.outcome) == ["saved", "saved"])
+    }
+
     static func refusal<Value>(_ body: () async throws -> Value) async -> WireError? {
         do {
             _ = try await body()

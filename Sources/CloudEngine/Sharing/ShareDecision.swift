@@ -29,6 +29,7 @@ enum ShareDecision {
             case .unknown: break
             }
             if !incoming.participants.isEmpty {
+                try checkCount(of: incoming.participants, limits)
                 let unseen = seesAll ? [] : details.participants.filter(\.isUnknown)
                 details.participants = try participants(incoming.participants, over: before, now, makeIdentifier) + unseen
             }
@@ -41,12 +42,20 @@ enum ShareDecision {
             ShareParticipant(
                 participantID: known?.participantID ?? makeIdentifier(), identity: known?.identity ?? owner, kind: .owner,
                 permission: .readWrite, status: .accepted, added: known == nil ? now : known?.added), at: 0)
-        guard details.participants.count <= limits.participantsPerShare else {
-            throw WireError(
-                .badRequest, "a share has at most \(limits.participantsPerShare) participants",
-                nativeCode: .tooManyParticipants)
-        }
+        guard details.participants.count <= limits.participantsPerShare else { throw tooManyParticipants(limits) }
         return details
+    }
+
+    /// Rejects a list of more participants than a share may have before each is compared with all others, while other requests that write
+    /// wait. The owner is not counted, nor are participants that the list removes, or that a share without a link drops.
+    private static func checkCount(of incoming: [ShareParticipant], _ limits: Limits) throws(WireError) {
+        let count = incoming.count { ![.owner, .publicUser].contains($0.kind) && $0.status != .removed }
+        guard count < limits.participantsPerShare else { throw tooManyParticipants(limits) }
+    }
+
+    private static func tooManyParticipants(_ limits: Limits) -> WireError {
+        WireError(
+            .badRequest, "a share has at most \(limits.participantsPerShare) participants", nativeCode: .tooManyParticipants)
     }
 
     private static func participants(

@@ -147,21 +147,35 @@ extension CloudService {
         if let account = credentials.account, let profile = try await accounts.profile(ofAccount: account) {
             call.callerName = profile.name
         }
+        var lookupCount = 0
         for index in message.operations.indices {
             guard var details = message.operations[index].record.sharing.details else { continue }
-            for place in details.participants.indices {
-                let identity = details.participants[place].identity
-                guard identity.userRecordName.isEmpty, let info = identity.lookupInfo,
+            // A copy: the property makes a list each time.
+            var participants = details.participants
+            let unknown = participants.indices.filter {
+                participants[$0].identity.userRecordName.isEmpty && participants[$0].identity.lookupInfo != nil
+            }
+            lookupCount += unknown.count
+            guard lookupCount <= Self.participantLookupsMax else {
+                throw WireError(
+                    .badRequest, "a request invites at most \(Self.participantLookupsMax) people by address", nativeCode: .limitExceeded)
+            }
+            for place in unknown {
+                guard let info = participants[place].identity.lookupInfo,
                     let account = try await accounts.account(
                         matching: info, containerIdentifier: call.partition.containerIdentifier),
                     try await accounts.profile(ofAccount: account)?.isDiscoverable == true
                 else { continue }
-                details.participants[place].identity.userRecordName = try await userRecordName(
+                participants[place].identity.userRecordName = try await userRecordName(
                     of: account, in: call.partition.containerIdentifier)
             }
+            details.participants = participants
             message.operations[index].record.sharing.details = details
         }
     }
+
+    /// People that a request looks up by address at most, since each lookup reads from the storage outside of a unit of work.
+    private static let participantLookupsMax = 2000
 
     // MARK: News
 
