@@ -104,6 +104,26 @@ import Testing
         #expect(try await usage(bench) == StoredBytes())
     }
 
+    /// Otherwise a record of them could have any number of bytes.
+    @Test func ownersParticipantsAndShortElementsCount() async throws {
+        var limits = Limits()
+        limits.userBytes = 20_000
+        let bench = try await Bench.withGarden(limits: limits)
+        let text = String(repeating: "x", count: 30_000)
+        let reference = RecordReference(recordName: "bed", zoneID: ZoneID(zoneName: "Garden", ownerRecordName: "_" + text))
+        let texts = FieldValue.list(Array(repeating: .string(""), count: 4000), of: .string)
+        var share = Record(recordName: "share", recordType: ShareDetails.recordType)
+        let person = UserIdentity(userRecordName: "", lookupInfo: .emailAddress(text))
+        share.sharing.details = ShareDetails(
+            rootRecordName: "bed", participants: [ShareParticipant(identity: person, permission: .readOnly)])
+        try await bench.modify(.init(.create, .plant("bed")))
+        let records: [Record] = [.plant("a", ["bed": .reference(reference)]), .plant("b", ["words": texts]), share]
+        for record in records {
+            #expect(try await bench.modify(.init(.create, record)).map(\.word) == ["QUOTA_EXCEEDED"], "\(record.recordName)")
+        }
+        #expect(RecordSize.bytes(of: .plant("c", ["tags": .list([.string("x"), .string("")], of: .string)])) == 11, "few of them do not")
+    }
+
     @Test func onlyOperationsAboveTheQuotaAreRejected() async throws {
         var limits = Limits()
         limits.userBytes = 1000
