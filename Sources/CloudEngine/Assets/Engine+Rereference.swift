@@ -14,7 +14,7 @@ extension Engine {
     ) throws -> Outcome<RereferenceAssetsResponse> {
         try checkCount(request.assets.count, of: "assets", atMost: limits.assetTokensPerRequest)
         let zone = try liveZone(request.zoneID, in: unit, call)
-        let stored = try unit.records(named: Array(Set(request.assets.map(\.recordName))), in: zone.key)
+        let stored = try storedRecords(named: Array(Set(request.assets.map(\.recordName))), in: zone, unit)
         var access = RecordAccess(unit, call)
         let sharing = try ShareAccess(unit, zone: zone, call)
         let shares = sharing.isParticipant ? try unit.shareNames(ofRecords: Array(stored.keys), in: zone.key) : [:]

@@ -41,11 +41,7 @@ extension Engine {
 
         var batch = try RecordBatch(operations, zone: zone, self, unit, call)
         // Answers bring whole records, also where the request changes little of them.
-        guard batch.storedBytes <= Limits.messageBytes / 4 else {
-            throw WireError(
-                .quotaExceeded, "the records of one request are too large together: change fewer records in one request",
-                nativeCode: .limitExceeded)
-        }
+        guard batch.storedBytes <= Limits.messageBytes / 4 else { throw Self.tooLargeTogether }
         let isFollowed = call.isFollowed && call.partition.scope == .private && !call.isParticipant && !zone.isDefault
         let before = isFollowed ? try unit.state() : nil
         try batch.decideAll()
@@ -143,8 +139,7 @@ extension Engine {
     ) throws -> LookupRecordsResponse {
         try checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
         let zone = try liveZone(request.zoneID, in: view, call)
-        var stored = try view.records(named: request.records.map(\.recordName), in: zone.key)
-        try UsersType.complete(&stored, named: request.records.map(\.recordName), in: view, call)
+        var stored = RecordGroups(request.records.map(\.recordName), in: zone, view, call)
         var access = RecordAccess(view, call)
         let sharing = try ShareAccess(view, zone: zone, call)
         let names = sharing.isParticipant ? try view.shareNames(ofRecords: request.records.map(\.recordName), in: zone.key) : [:]
@@ -152,7 +147,7 @@ extension Engine {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var room = limits.responseRecordBytes
         return LookupRecordsResponse(
-            results: try request.records.map { item in
+            results: try request.records.enumerated().map { index, item in
                 guard room > 0 else {
                     let error = WireError(
                         .badRequest, "the answer is too large: request fewer records", nativeCode: .limitExceeded)
@@ -162,7 +157,7 @@ extension Engine {
                     let error = WireError(.badRequest, "the record is of another zone than the request")
                     return .failure(recordName: item.recordName, error, serverRecord: nil)
                 }
-                guard let record = stored[item.recordName]?.record, !record.isDeleted,
+                guard let record = try stored.record(at: index)?.record, !record.isDeleted,
                     sharing.canRead(item.recordName, share: names[item.recordName])
                 else {
                     return .failure(

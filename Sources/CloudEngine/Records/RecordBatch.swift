@@ -42,7 +42,7 @@ struct RecordBatch {
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         quota = try QuotaCheck(engine, zone: zone, unit, call)
-        var stored = try unit.records(named: operations.map(\.record.recordName), in: zone.key)
+        var stored = try engine.storedRecords(named: operations.map(\.record.recordName), in: zone, unit)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)

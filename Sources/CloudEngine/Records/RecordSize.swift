@@ -6,8 +6,8 @@ package import CloudWire
 /// How much of the size limits a record uses: the bytes of its names and values without the syntax around them, and
 /// without the content of assets.
 package enum RecordSize {
-    /// Bytes of owners' names, participants and short elements that count for nothing. Records of most apps have less of them, so their sizes
-    /// are those that earlier versions counted.
+    /// Bytes of owners' names, participants and short elements that are not counted. Records of most apps have less of them, so their
+    /// sizes are those that earlier versions counted.
     private static let unchargedBytes = 4096
     /// Bytes of an element of a list at least, since each takes memory.
     private static let elementBytesMin = 8

@@ -81,7 +81,7 @@ extension Engine {
             return largest
         }
         // Fields that replace others add the difference.
-        let stored = try unit.records(named: saved.map(\.recordName), in: zone.key)
+        let stored = try storedRecords(named: saved.map(\.recordName), in: zone, unit)
         let growth = saved.reduce(0) { sum, record in
             guard var replaced = stored[record.recordName]?.record, !replaced.isDeleted else { return sum + RecordSize.bytes(of: record) }
             replaced.fields = replaced.fields.filter { record.fields[$0.key] != nil }
@@ -108,6 +108,7 @@ extension Engine {
         }
         var combined = Outcome(ModifyRecordsResponse.of(.saved))
         var failures: [RecordResult] = []
+        var memory = 0
         var call = call
         call.isFollowed = call.isFollowed && group.parts == 1
         for part in 0..<group.parts {
@@ -124,6 +125,9 @@ extension Engine {
             }
             request.atomic = false
             let outcome = try modifyRecords(request, in: unit, call)
+            // Requests that change little of large records are short, and their responses have whole records.
+            memory += outcome.response.results.reduce(0) { $0 + ($1.shownRecord.map(RecordSize.memory) ?? 0) }
+            guard memory <= storedMemoryMax else { throw Self.tooLargeTogether }
             combined.add(outcome)
             failures += outcome.response.results.filter { if case .failure = $0 { true } else { false } }
             // The next request follows this one.
@@ -158,6 +162,16 @@ extension ModifyRecordsResponse {
         var response = ModifyRecordsResponse(results: [])
         response.saveGroup = state
         return response
+    }
+}
+
+extension RecordResult {
+    /// The record in the response, that of a conflict included.
+    fileprivate var shownRecord: Record? {
+        switch self {
+        case .record(let record): record
+        case .failure(_, _, let serverRecord): serverRecord
+        }
     }
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudWire
+import EngineFixtures
+import Testing
+
+/// Requests of few bytes that name stored records with many values.
+@Suite struct RecordMemoryTests {
+    private static let numbers = FieldValue.list(Array(repeating: .int64(1), count: 49_000), of: .int64)
+    private static let count = 12
+
+    /// 12 records of 49,000 numbers take more than 64 MB.
+    private func bench() async throws -> Bench {
+        var limits = Limits()
+        limits.requestMemoryBytes = 1_000_000
+        let bench = try await Bench.withGarden(limits: limits)
+        for index in 0..<Self.count {
+            #expect(try await bench.modify(.init(.create, .plant("p\(index)", ["numbers": Self.numbers]))).map(\.word) == ["saved"])
+        }
+        return bench
+    }
+
+    @Test func storedRecordsOfARequestFitIntoMemory() async throws {
+        let bench = try await bench()
+        let deletions = (0..<Self.count).map { RecordOperation(.forceDelete, Record(recordName: "p\($0)")) }
+        let refused = await refusal { try await bench.modify(deletions) }
+        #expect(refused?.code == .quotaExceeded)
+        #expect(refused?.nativeCode == .limitExceeded)
+        #expect(try await bench.lookup("p0", "p11").map(\.word) == ["saved", "saved"])
+        for half in [deletions.prefix(6), deletions.suffix(6)] {
+            #expect(try await bench.modify(Array(half)).map(\.word) == Array(repeating: "deleted", count: 6))
+        }
+    }
+
+    /// A request that changes little of a record gets the whole record.
+    @Test func theResponseToAGroupFitsIntoMemory() async throws {
+        let bench = try await bench()
+        func execute(desiredKeys: [String]?) async throws -> ModifyRecordsResponse {
+            let requests = (0..<2).map { part in
+                let operations = (0..<6).map { RecordOperation(.forceUpdate, .plant("p\(6 * part + $0)", ["n": .int64(1)])) }
+                return ModifyRecordsRequest(operations: operations, zoneID: Bench.garden, atomic: false, desiredKeys: desiredKeys)
+            }
+            let groups = (0..<2).map { SaveGroup(id: "group", part: $0, parts: 2, isAtomic: true) }
+            _ = try await bench.write { try $0.stage(requests[0], groups[0], body: requests[0].encoded(), in: $1, $2) }
+            return try await bench.write { try $0.modifyRecords(requests[1], groups[1], in: $1, $2).response }
+        }
+        let refused = await refusal { try await execute(desiredKeys: nil) }
+        #expect(refused?.code == .quotaExceeded)
+        #expect(refused?.nativeCode == .limitExceeded)
+        let saved = try await execute(desiredKeys: ["n"])
+        #expect(saved.saveGroup == .saved)
+        #expect(saved.results.count == Self.count)
+    }
+
+    /// Names of several groups of records that are read together, of which some are absent and one is named twice.
+    @Test func aLookupReturnsTheRecordsInTheOrderOfTheirNames() async throws {
+        let bench = try await Bench.withGarden()
+        let saved = (0..<30).map { RecordOperation(.create, .plant("p\(2 * $0)", ["n": .int64(Int64($0))])) }
+        try await bench.modify(saved)
+        let names = (0..<60).map { "p\($0)" } + ["p4", "p5"]
+        let request = LookupRecordsRequest(recordNames: names, zoneID: Bench.garden)
+        let results = try await bench.read { try $0.lookupRecords(request, in: $1, $2).results }
+        #expect(results.map(\.recordName) == names)
+        let words = (0..<60).map { $0.isMultiple(of: 2) ? "saved" : "NOT_FOUND" }
+        #expect(results.map(\.word) == words + ["saved", "NOT_FOUND"])
+    }
+}
