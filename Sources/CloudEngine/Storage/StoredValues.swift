@@ -3,6 +3,12 @@
 
 package import CloudWire
 
+/// Client change tokens of the devices of one user in one zone.
+package enum StoredClientTokens {
+    /// Devices with a token. The save of one more removes the tokens of all others.
+    package static let devicesMax = 100
+}
+
 /// A partition's own row. A partition that was never written to is `PartitionState()`.
 package struct PartitionState: Hashable, Sendable {
     /// Raised after a restore, so that tokens handed out in between expire.

@@ -115,5 +115,11 @@ extension PostgresUnit {
             INSERT INTO client_tokens (part, zone, user_name, device, token) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (part, zone, user_name, device) DO UPDATE SET token = excluded.token
             """, [part, zone, user, device, token], changing: .clientTokens)
+        // A client names its device: without a limit one could store any number of tokens. Others are stored with the devices' next saves.
+        try run(
+            """
+            DELETE FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3 AND device <> $4
+            AND (SELECT count(*) FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3) > $5
+            """, [part, zone, user, device, StoredClientTokens.devicesMax], changing: .clientTokens)
     }
 }

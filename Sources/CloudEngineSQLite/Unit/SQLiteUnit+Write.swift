@@ -88,6 +88,12 @@ extension SQLiteUnit {
         try run(
             "INSERT OR REPLACE INTO client_tokens (part, zone, user, device, token) VALUES (?, ?, ?, ?, ?)",
             [writtenPart, zone, user, device, token])
+        // A client names its device: without a limit one could store any number of tokens. Others are stored with the devices' next saves.
+        try run(
+            """
+            DELETE FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device <> ?
+            AND (SELECT count(*) FROM client_tokens WHERE part = ? AND zone = ? AND user = ?) > ?
+            """, [writtenPart, zone, user, device, writtenPart, zone, user, StoredClientTokens.devicesMax])
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {

@@ -350,6 +350,9 @@ import Testing
                 try unit.setClientToken([1], ofUser: "_mia", device: "phone", in: 1)
                 try unit.setClientToken([0, 255], ofUser: "_mia", device: "phone", in: 1)
                 try unit.setClientToken([2], ofUser: "_mia", device: "phone", in: 2)
+                for number in 0...StoredClientTokens.devicesMax {
+                    try unit.setClientToken([3], ofUser: "_bo", device: "d\(number)", in: 1)
+                }
                 try unit.save(subscription)
                 try unit.learn(["f": FieldSchema(type: "STRING", isEncrypted: false)], ofType: "Plant")
                 try unit.learn(
@@ -363,6 +366,8 @@ import Testing
                 #expect(try unit.answer(toKey: "K") == nil)
                 #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 1) == [0, 255], "the last one counts")
                 #expect(try unit.clientToken(ofUser: "_mia", device: "tablet", in: 1) == nil)
+                #expect(try unit.clientToken(ofUser: "_bo", device: "d0", in: 1) == nil, "of too many devices the last one has a token")
+                #expect(try unit.clientToken(ofUser: "_bo", device: "d\(StoredClientTokens.devicesMax)", in: 1) == [3])
                 #expect(try unit.removeContents(ofZone: 1, atMost: 10, at: 2))
                 #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 1) == nil)
                 #expect(try unit.clientToken(ofUser: "_mia", device: "phone", in: 2) == [2])

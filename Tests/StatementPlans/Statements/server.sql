@@ -18,6 +18,7 @@ DELETE FROM change_log_days WHERE part IN (SELECT part FROM partitions WHERE con
 DELETE FROM client_tokens WHERE (part, zone, user, device) IN ( SELECT part, zone, user, device FROM client_tokens WHERE part = ? AND zone = ? ORDER BY user, device LIMIT ?)
 DELETE FROM client_tokens WHERE (part, zone, user, device) IN (SELECT part, zone, user, device FROM client_tokens WHERE part = ? LIMIT ?)
 DELETE FROM client_tokens WHERE part = ?
+DELETE FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device <> ? AND (SELECT count(*) FROM client_tokens WHERE part = ? AND zone = ? AND user = ?) > ?
 DELETE FROM client_tokens WHERE part = ? AND zone = ? AND user = ? AND device = ?
 DELETE FROM client_tokens WHERE part IN (SELECT part FROM partitions WHERE container = ? AND environment = ?)
 DELETE FROM devices WHERE account = ?
