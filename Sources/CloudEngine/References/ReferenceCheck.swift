@@ -131,6 +131,10 @@ struct ReferenceCheck {
         return try !batch.deleted.contains(name) && graph.record(name) != nil
     }
 
+    /// Bytes of memory of the records that a request deletes by cascade. A cascade cannot be divided, so it may take more than the records
+    /// that the request names.
+    private var cascadedMemoryMax: Int { max(limits.requestMemoryBytes * 2, Limits.messageBytes) }
+
     /// Counts the `DELETE_SELF` references that a record adds.
     ///
     /// - Returns: How many there are.
@@ -178,7 +182,14 @@ struct ReferenceCheck {
             guard case .success(.delete) = decisions[index], let error = refused[name] else { continue }
             decisions[index] = .failure(error)
         }
-        cascaded = try cascade.names.filter { !batch.deleted.contains($0) }.sorted().compactMap { try graph.record($0) }
+        cascaded = []
+        var memory = 0
+        for name in cascade.names.subtracting(batch.deleted).sorted() {
+            guard let record = try graph.record(name) else { continue }
+            memory += RecordSize.memory(of: record.record)
+            guard memory <= cascadedMemoryMax else { throw Engine.tooLargeTogether }
+            cascaded.append(record)
+        }
         return !refused.isEmpty
     }
 }

@@ -34,6 +34,19 @@ import Testing
         }
     }
 
+    @Test func cascadedRecordsFitIntoMemory() async throws {
+        let bench = try await bench()
+        try await bench.modify(.init(.create, .plant("bed")))
+        let owner = FieldValue.reference(RecordReference(recordName: "bed", action: .deleteSelf))
+        for index in 0..<Self.count { try await bench.modify(.init(.forceUpdate, .plant("p\(index)", ["bed": owner]))) }
+        let refused = await refusal { try await bench.modify(.init(.forceDelete, .plant("bed"))) }
+        #expect(refused?.nativeCode == .limitExceeded)
+        #expect(try await bench.lookup("bed").map(\.word) == ["saved"])
+        try await bench.modify(.init(.forceDelete, .plant("p0")), .init(.forceDelete, .plant("p1")))
+        #expect(try await bench.modify(.init(.forceDelete, .plant("bed"))).map(\.word) == ["deleted"])
+        #expect(try await bench.lookup("p2").map(\.word) == ["NOT_FOUND"])
+    }
+
     /// A request that changes little of a record gets the whole record.
     @Test func theResponseToAGroupFitsIntoMemory() async throws {
         let bench = try await bench()
