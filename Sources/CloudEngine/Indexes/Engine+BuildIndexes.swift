@@ -17,7 +17,8 @@ package struct IndexSlice: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Records that one slice of building takes in. Other writers come in between two slices.
+    /// Records that one slice of building takes in, or fewer large ones. They are read a few at a time: a slice of large ones would not fit
+    /// into memory. Other writers come in between two slices.
     private static let recordsPerSlice = 1000
 
     /// Takes one more slice of the partition's records into indexes.
@@ -36,22 +37,27 @@ extension Engine {
             if index.builtUpTo.map({ RecordPlace.precedes($0, place) }) ?? true { start = index.builtUpTo }
         }
         guard !open.isEmpty else { return IndexSlice(isComplete: true, recordCount: 0) }
-        let records = try unit.records(after: start, limit: Self.recordsPerSlice)
         var changes: [Int64: [IndexChange]] = [:]
-        for (place, record) in records {
-            for index in open where index.index.recordType == record.recordType {
-                changes[place.zone, default: []].append(
-                    IndexChange(index: index.id, recordName: record.recordName, added: index.index.keys(of: record)))
+        var (place, recordCount, bytes, isComplete) = (start, 0, 0, false)
+        while !isComplete, recordCount < Self.recordsPerSlice, bytes < limits.queryBytesPerPage {
+            let records = try unit.records(after: place, limit: RecordGroups.count)
+            for (place, record) in records {
+                bytes += RecordSize.bytes(of: record)
+                for index in open where index.index.recordType == record.recordType {
+                    changes[place.zone, default: []].append(
+                        IndexChange(index: index.id, recordName: record.recordName, added: index.index.keys(of: record)))
+                }
             }
+            place = records.last?.place ?? place
+            recordCount += records.count
+            isComplete = records.count < RecordGroups.count
         }
         for (zone, changes) in changes { try unit.apply(changes, in: zone) }
-        let isComplete = records.count < Self.recordsPerSlice
         for index in open {
-            let place = records.last?.place
             // One that was ahead of the slice stays there.
             if !isComplete, let place, let old = index.builtUpTo, RecordPlace.precedes(place, old) { continue }
             try unit.setBuilt(index.id, upTo: isComplete ? nil : place)
         }
-        return IndexSlice(isComplete: isComplete, recordCount: records.count)
+        return IndexSlice(isComplete: isComplete, recordCount: recordCount)
     }
 }

@@ -52,7 +52,7 @@ extension Engine {
         let run = QueryRun(
             recordType: query.recordType, filters: filters, sorts: sorts, zones: zones, indexes: indexes, view: view,
             meter: QueryMeter(recordsMax: limits.recordsScannedPerPage, bytesMax: limits.queryBytesPerPage), creator: creator,
-            shares: presenters)
+            shares: presenters, desiredKeys: request.desiredKeys.map { Set($0) }, matchBytesMax: limits.responseRecordBytes)
         let (page, driver) = try run.page(after: start?.position, driver: start?.driver, count: limit + 1)
         // A participant sees less than the indexes lead to.
         let shares = try Dictionary(

@@ -7,6 +7,7 @@ extension QueryRun {
     /// Without an order: zone after zone along one index.
     func zoneByZone(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
         var page = Page(matches: [])
+        var bytes = 0
         for zone in zones where zone.key >= start?.zone ?? .min {
             let place = start.flatMap { $0.zone == zone.key ? IndexPlace(key: $0.keys[0], recordName: $0.recordName) : nil }
             for range in driver.ranges where place.map({ IndexKey.isLess($0.key, range.upper) }) ?? true {
@@ -14,7 +15,12 @@ extension QueryRun {
                 try view.scan(try scan(driver, zone, range, after: place)) { row in
                     let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
                     if try matches(row, zone, foundBy: driver) {
-                        page.matches.append(Match(position: position, record: row.record.record, zone: zone))
+                        guard bytes < matchBytesMax else {
+                            page.certainUpTo = page.matches.last?.position
+                            return false
+                        }
+                        page.matches.append(match(row.record.record, zone, at: position))
+                        bytes += page.matches[page.matches.count - 1].bytes
                     }
                     guard page.matches.count < count, !meter.isSpent else {
                         page.certainUpTo = position
@@ -31,13 +37,13 @@ extension QueryRun {
     /// All records that a driver leads to, put in order.
     func collected(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
         let order = order
-        var best = BestMatches(order, after: start, count: count)
+        var best = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
         for zone in zones {
             for range in driver.ranges {
                 try view.scan(try scan(driver, zone, range)) { row in
                     let record = row.record.record
                     if try matches(row, zone, foundBy: driver) {
-                        best.take(Match(position: position(of: record, zone), record: record, zone: zone))
+                        best.take(match(record, zone, at: position(of: record, zone)))
                     }
                     return true
                 }
@@ -54,7 +60,7 @@ extension QueryRun {
         }
         while radius < GlobePoint.distanceMax {
             let limit = IndexKey.ordered(radius)
-            var best = BestMatches(order, after: start, count: count)
+            var best = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
             let driver = Driver(index: index, ranges: centre.cover(radius: radius))
             for zone in zones {
                 for range in driver.ranges {
@@ -63,13 +69,13 @@ extension QueryRun {
                         guard try matches(row, zone) else { return true }
                         let position = position(of: record, zone)
                         if !IndexKey.isLess(limit, position.keys[0]) {
-                            best.take(Match(position: position, record: record, zone: zone))
+                            best.take(match(record, zone, at: position))
                         }
                         return true
                     }
                 }
             }
-            if best.page.matches.count >= count { return best.page }
+            if best.page.certainUpTo != nil { return best.page }
             radius *= 2
         }
         return try collected(Driver(index: index, ranges: [IndexKey.everything]), after: start, count: count)
@@ -85,6 +91,9 @@ extension QueryRun {
                 ? try streamed(driver, zone, ascending, after: start, count: count)
                 : try grouped(driver, zone, ascending, after: start, count: count)
             page.matches += part.matches
+            if zones.count > 1, page.matches.reduce(0, { $0 + $1.bytes }) >= max(Self.zonesFactor * matchBytesMax, Limits.messageBytes / 2) {
+                throw Self.tooManyZones
+            }
             if let end = part.certainUpTo, page.certainUpTo.map({ order.isBefore(end, $0) }) ?? true { page.certainUpTo = end }
         }
         if zones.count > 1 { page.matches.sort { order.isBefore($0.position, $1.position) } }
@@ -92,11 +101,17 @@ extension QueryRun {
         return page
     }
 
+    /// A page of several zones has matches of each of them, and so may take that many times the bytes of a page of one zone.
+    private static let zonesFactor = 8
+    private static let tooManyZones = WireError(
+        .badRequest, "the query matches large records in too many zones: query one zone, or desire fewer keys", nativeCode: .limitExceeded)
+
     /// One sort: the index has the very order of the answer.
     private func streamed(
         _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
     ) throws -> Page {
         var page = Page(matches: [])
+        var bytes = 0
         var part = meter.part(of: zones.count)
         for range in ascending ? driver.ranges : driver.ranges.reversed() {
             guard let (range, place) = rest(of: range, zone, ascending, after: start, includesKey: false) else { continue }
@@ -104,7 +119,12 @@ extension QueryRun {
                 part.take(row)
                 let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
                 if try matches(row, zone) {
-                    page.matches.append(Match(position: position, record: row.record.record, zone: zone))
+                    guard bytes < matchBytesMax else {
+                        page.certainUpTo = page.matches.last?.position
+                        return false
+                    }
+                    page.matches.append(match(row.record.record, zone, at: position))
+                    bytes += page.matches[page.matches.count - 1].bytes
                 }
                 guard page.matches.count < count, !part.isSpent, !meter.hasSpentBytes else {
                     page.certainUpTo = position
@@ -122,14 +142,19 @@ extension QueryRun {
         _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
     ) throws -> Page {
         var page = Page(matches: [])
-        var group = BestMatches(order, after: start, count: count)
+        var bytes = 0
+        var isCut = false
+        var group = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
         var key: [UInt8]?
         var part = meter.part(of: zones.count)
         /// Whether enough is certain.
         func finishGroup() -> Bool {
-            page.matches += group.page.matches
-            group = BestMatches(order, after: start, count: count)
-            if page.matches.count >= count {
+            let (matches, isGroupCut) = group.trimmed
+            page.matches += matches
+            bytes += matches.reduce(0) { $0 + $1.bytes }
+            isCut = isGroupCut
+            group = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
+            if page.matches.count >= count || isCut || bytes >= matchBytesMax {
                 page.certainUpTo = page.matches.last?.position
             } else if part.isSpent || meter.hasSpentBytes, let key {
                 page.certainUpTo = endOfGroup(key)
@@ -148,14 +173,14 @@ extension QueryRun {
                 part.take(row)
                 let record = row.record.record
                 if try matches(row, zone) {
-                    group.take(Match(position: position(of: record, zone), record: record, zone: zone))
+                    group.take(match(record, zone, at: position(of: record, zone)))
                 }
                 return true
             }
             if page.certainUpTo != nil { return page }
         }
         _ = finishGroup()
-        if page.matches.count < count { page.certainUpTo = nil }
+        if page.matches.count < count, !isCut { page.certainUpTo = nil }
         return page
     }
 
@@ -190,33 +215,56 @@ extension QueryRun {
 }
 
 /// The first matches of an order behind a position, however many are taken.
+///
+/// Invariant: a match that was removed is behind `count` others, or behind others with `bytesMax` bytes, and so behind all that remain in
+/// the end.
 struct BestMatches {
     private let order: QueryOrder
     private let start: QueryPosition?
     private let count: Int
+    private let bytesMax: Int
     private var matches: [QueryRun.Match] = []
+    private var bytes = 0
+    /// Whether matches were removed because of their bytes.
+    private var isCut = false
 
-    init(_ order: QueryOrder, after start: QueryPosition?, count: Int) {
+    init(_ order: QueryOrder, after start: QueryPosition?, count: Int, bytesMax: Int) {
         self.order = order
         self.start = start
         self.count = count
+        self.bytesMax = bytesMax
     }
 
     mutating func take(_ match: QueryRun.Match) {
         if let start, !order.isBefore(start, match.position) { return }
         matches.append(match)
-        if matches.count >= 4 * count + 64 { trim() }
+        bytes += match.bytes
+        if matches.count >= 4 * count + 64 || bytes >= 4 * bytesMax && matches.count > 1 { trim() }
     }
 
     private mutating func trim() {
         matches.sort { order.isBefore($0.position, $1.position) }
         if matches.count > count { matches.removeLast(matches.count - count) }
+        var kept = 0
+        bytes = 0
+        while kept < matches.count, bytes < bytesMax {
+            bytes += matches[kept].bytes
+            kept += 1
+        }
+        guard kept < matches.count else { return }
+        matches.removeLast(matches.count - kept)
+        isCut = true
+    }
+
+    /// The matches in their order, and whether others were removed because of their bytes.
+    var trimmed: (matches: [QueryRun.Match], isCut: Bool) {
+        var trimmed = self
+        trimmed.trim()
+        return (trimmed.matches, trimmed.isCut)
     }
 
     var page: QueryRun.Page {
-        var trimmed = self
-        trimmed.trim()
-        return QueryRun.Page(
-            matches: trimmed.matches, certainUpTo: trimmed.matches.count >= count ? trimmed.matches.last?.position : nil)
+        let (matches, isCut) = trimmed
+        return QueryRun.Page(matches: matches, certainUpTo: matches.count >= count || isCut ? matches.last?.position : nil)
     }
 }

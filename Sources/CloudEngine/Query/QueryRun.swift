@@ -22,8 +22,10 @@ struct QueryRun {
 
     struct Match {
         var position: QueryPosition
+        /// With the desired fields.
         var record: Record
         var zone: StoredZone
+        var bytes: Int
     }
 
     /// Matches in order, and the position up to which they are complete.
@@ -44,6 +46,10 @@ struct QueryRun {
     let creator: String?
     /// What says which share a record is in, by zone.
     let shares: [Int64: SharePresenter]
+    /// Fields of the response; nil means all.
+    let desiredKeys: Set<String>?
+    /// Bytes of matches after which a page ends, as the response does. Records that are read on would only take memory.
+    let matchBytesMax: Int
 
     var order: QueryOrder { QueryOrder(ascending: sorts.isEmpty ? [true] : sorts.map(\.ascending)) }
 
@@ -138,6 +144,12 @@ struct QueryRun {
     }
 
     private var looksAtShares: Bool { filters.contains { $0.field.subject == .system(.share) } }
+
+    func match(_ record: Record, _ zone: StoredZone, at position: QueryPosition) -> Match {
+        var record = record
+        if let desiredKeys { record.fields = record.fields.filter { desiredKeys.contains($0.key) } }
+        return Match(position: position, record: record, zone: zone, bytes: RecordSize.bytes(of: record))
+    }
 
     func position(of record: Record, _ zone: StoredZone) -> QueryPosition {
         QueryPosition(keys: sorts.map { $0.key(of: record) }, zone: zone.key, recordName: record.recordName)

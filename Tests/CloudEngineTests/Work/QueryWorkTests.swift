@@ -53,6 +53,43 @@ import Testing
         #expect(pageCount > 3)
     }
 
+    /// Matches that a response has no room for are not read, and come with the next page.
+    @Test func theOrderOfAQueryDoesNotDependOnTheBytesOfAPage() async throws {
+        var limits = Limits()
+        limits.responseRecordBytes = 250
+        let bench = try await Bench.withGarden(limits: limits)
+        let zones = [Bench.garden, ZoneID(zoneName: "Field")]
+        try await bench.makeZone(zones[1])
+        let numbers = Array(10..<50)
+        for number in numbers {
+            let fields: [String: FieldValue] = ["count": .int64(Int64(number % 3)), "name": .string(String(repeating: "x", count: number))]
+            try await bench.modify(.init(.create, .plant("p\(number)", fields)), in: zones[number % 2])
+        }
+        let count = QuerySort(.field("count"), ascending: true), name = QuerySort(.field("name"), ascending: false)
+        let inOrder = numbers.sorted { ($0 % 3, -$0) < ($1 % 3, -$1) }
+        // The first one leads along the index of the order, the second one along its own.
+        let filters = [QueryFilter(.field("count"), .notEquals, .int64(-1)), QueryFilter(.field("count"), .greaterThan, .int64(-1))]
+        for filter in filters {
+            let garden = try await bench.names(.plants(filter, by: [count, name]))
+            #expect(garden.names == inOrder.filter { $0.isMultiple(of: 2) }.map { "p\($0)" })
+            #expect(garden.pages > 2)
+            let both = try await bench.names(.plants(filter, by: [count, name]), in: nil, zoneWide: true)
+            #expect(both.names == inOrder.map { "p\($0)" })
+            #expect(both.pages > 4)
+            let orders: [[QuerySort]] = [[], [count], [name]]
+            for sorts in orders {
+                let found = try await bench.names(.plants(filter, by: sorts), in: nil, zoneWide: true)
+                #expect(found.names.sorted() == numbers.map { "p\($0)" }, "\(sorts.count) sorts")
+                #expect(found.pages > 4)
+            }
+        }
+        // Fields that are not desired take no room.
+        var request = QueryRecordsRequest(query: .plants(filters[0], by: [count]), zoneID: Bench.garden)
+        request.desiredKeys = ["count"]
+        let message = request
+        #expect(try await bench.query(message).results.count > 10)
+    }
+
     /// Several sorts gather the records with one key of the first, which may be more than a page scans.
     @Test func aGroupLargerThanAPageDoesNotStopTheQuery() async throws {
         var limits = Limits()
