@@ -49,9 +49,12 @@ final class PostgresPool: @unchecked Sendable {
     private let size: Int
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
+    /// Connections that requesters with a running job leave to others: two requesters with long reads would hold all of them otherwise.
+    private var reservedCount: Int { size / 4 }
     // The condition guards what follows.
     private let condition = NSCondition()
     private var queue = FairQueue<Job>()
+    private var runningCount = 0
     /// Units of the partitions that one writes to: that one, which runs or waits for a worker, and those behind it.
     private var lines: [Partition: FairQueue<PostgresWrite>] = [:]
     /// Units behind others.
@@ -263,7 +266,8 @@ final class PostgresPool: @unchecked Sendable {
     private func next(_ wakeUp: DispatchSemaphore) -> Job? {
         while true {
             condition.lock()
-            let job = queue.next(runningMax: perRequesterMax)?.job
+            let job = queue.next(runningMax: runningCount < size - reservedCount ? perRequesterMax : 1)?.job
+            if job != nil { runningCount += 1 }
             let isOver = job == nil && isClosed && queue.waitingCount == 0 && behindCount == 0
             if job == nil, !isOver { idle.append(wakeUp) }
             condition.unlock()
@@ -274,6 +278,7 @@ final class PostgresPool: @unchecked Sendable {
 
     private func end(_ job: Job, nanoseconds: Int64) {
         condition.lock()
+        runningCount -= 1
         queue.end(job.requester, nanoseconds: nanoseconds)
         if case .write(let write) = job { beginNext(of: write.partition) }
         // The worker itself takes one.

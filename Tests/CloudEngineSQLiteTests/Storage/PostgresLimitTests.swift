@@ -110,6 +110,28 @@
             try store.close()
         }
 
+        /// Two requesters may have four of eight connections each.
+        @Test func lastConnectionsRunOneJobOfEachRequester() async throws {
+            let store = try PostgresServerStore(address: address, assets: folder.path, connections: 8, passwordRounds: 16)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for requester in ["a", "b"] {
+                    for _ in 0..<6 {
+                        group.addTask {
+                            _ = try? await store.read(Self.mia, WorkTerms(requester: requester, milliseconds: 60_000)) { view in
+                                _ = try (view as? PostgresUnit)?.rows("SELECT pg_sleep(30)::text", [], from: .meta)
+                            }
+                        }
+                    }
+                }
+                try await waits(6)
+                let counter = try await store.read(Self.mia, WorkTerms(requester: "c", milliseconds: 1000)) { try $0.state().counter }
+                #expect(counter == 1)
+                try await waits(6)
+                group.cancelAll()
+            }
+            try store.close()
+        }
+
         @Test func aClientThatDisconnectsEndsItsStatement() async throws {
             let reading = Task { try await sleep("60", .maintenance) }
             try await waits(1)
