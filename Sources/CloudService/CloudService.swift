@@ -44,6 +44,7 @@ package struct CloudService: Sendable {
     let budgets: RequestBudgets
     let memory: RequestMemory
     let streams: NetworkCounts
+    let accountStreams = NetworkCounts(atMost: Self.streamsPerAccount)
     package let admission: AdmissionGate
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
@@ -76,6 +77,10 @@ package struct CloudService: Sendable {
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
+
+    /// Push streams of one account, with any container: the limit of the hub is for each container, and the limit of connections isn't for
+    /// those of a gateway.
+    package static let streamsPerAccount = 8 * PushHub.listenersPerAudience
 
     /// Bytes of memory that requests and unsent responses take now.
     package var requestMemoryInUse: Int { memory.bytes }

@@ -110,6 +110,28 @@ import Testing
         for listener in unknown + known { listener.close() }
     }
 
+    /// An account may name any container, and the hub limits the streams of each.
+    @Test func streamsOfAnAccountAreLimited() async throws {
+        let village = try Village()
+        let token = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
+        func open(_ number: Int) async -> (listener: PushListener?, status: Int) {
+            let request = ServiceRequest(
+                method: "GET", path: "/device/1/iCloud.org.c\(number / 64)/development/push/stream",
+                headers: ["authorization": "Bearer \(token)"], body: .bytes([]), baseURL: "http://tarn.example")
+            let response = await village.service.respond(to: request)
+            if case .events(let listener) = response.body { return (listener, response.status) }
+            return (nil, response.status)
+        }
+        var listeners: [PushListener] = []
+        for number in 0..<CloudService.streamsPerAccount { if let listener = await open(number).listener { listeners.append(listener) } }
+        #expect(listeners.count == CloudService.streamsPerAccount)
+        #expect(await open(100_000).status == 429)
+        listeners.removeLast().close()
+        let again = await open(100_000).listener
+        #expect(again != nil)
+        for listener in listeners + [again].compactMap(\.self) { listener.close() }
+    }
+
     // MARK: Uploads
 
     private func address(_ mia: Village.Villager) async throws -> String {

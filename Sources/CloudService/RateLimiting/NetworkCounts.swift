@@ -3,7 +3,7 @@
 
 import Synchronization
 
-/// What networks hold open: connections, or push streams without a signed-in user.
+/// What networks hold open: connections, or push streams without a signed-in user. Push streams of accounts are counted alike.
 package final class NetworkCounts: Sendable {
     private let most: Int
     private let counts = Mutex<[String: Int]>([:])

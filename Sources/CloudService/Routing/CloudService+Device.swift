@@ -43,8 +43,7 @@ extension CloudService {
             let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
             let audiences = (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : [])
             let credential = credentials.reference(hash: accounts.sha256)
-            // Streams of a signed-in user are limited by the hub.
-            let place = call.caller.isSignedIn ? nil : try await anonymousPlace(request, call)
+            let place = call.caller.isSignedIn ? try accountPlace(call) : try await anonymousPlace(request, call)
             var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
             // Revocations end the stream within a second; nothing is sent in between.
             if let credential, let audience = audiences.first {
@@ -70,6 +69,14 @@ extension CloudService {
             return .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
+    }
+
+    /// - Throws: `WireError` with `.throttled` if the account has as many streams as it may.
+    private func accountPlace(_ call: Call) throws(WireError) -> NetworkCounts.Place {
+        guard let place = accountStreams.place(for: call.requester) else {
+            throw WireError(.throttled, "too many push streams of one account", retryAfter: 60)
+        }
+        return place
     }
 
     /// - Returns: Nil for a listener on this machine, which may be a gateway, to a public database that was ever written to.
