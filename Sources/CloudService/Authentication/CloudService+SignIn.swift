@@ -50,11 +50,18 @@ extension CloudService {
         do {
             // A name that is not there takes as long as one that is.
             if isName, password.utf8.count <= PasswordRule.bytesMax {
-                account = try await accounts.account(named: name, password: password)
+                account = try await passwordChecks.run(Self.site(ofNetwork: network)) { [accounts] in
+                    try await accounts.account(named: name, password: password)
+                }
             }
             if let account { needsCode = try await accounts.secondFactor(ofAccount: account) != nil }
         } catch {
-            try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            // Without a turn, the password was not compared.
+            if error is CancellationError || (error as? WireError)?.code == .tryAgainLater {
+                try? await throttle.end(halfDone: attempt, now: now, allowed: allowed)
+            } else {
+                try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
+            }
             throw error
         }
         if needsCode {
@@ -70,6 +77,9 @@ extension CloudService {
         try? await accounts.renewPasswordHash(ofAccount: account, password: password)
         return (account, subject)
     }
+
+    /// The first 48 bits of an IPv6 address, since one site may have all of their 65,536 networks; an IPv4 address as it is.
+    static func site(ofNetwork network: String) -> String { network.split(separator: ".").prefix(6).joined(separator: ".") }
 
     static func throttleKey(ofAccount account: Int64) -> String { AttemptKey.account(account) }
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import ServiceFixtures
+import Synchronization
+import Testing
+
+@testable import CloudService
+
+/// Hashes of passwords take long, and are computed one at a time.
+@Suite(.timeLimit(.minutes(1))) struct PasswordQueueTests {
+    @Test func networksOfASiteAreOneSite() {
+        #expect(CloudService.site(ofNetwork: "32.1.13.184.0.1.0.2") == "32.1.13.184.0.1")
+        #expect(CloudService.site(ofNetwork: "192.0.2.1") == "192.0.2.1")
+        #expect(CloudService.site(ofNetwork: "") == "")
+    }
+
+    @Test func aSiteWithManySignInsDoesNotDelayOthers() async throws {
+        let service = try Village().service
+        let (release, hold) = AsyncStream.makeStream(of: Void.self)
+        let ended = Ended()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await service.passwordChecks.run("first") { for await _ in release {} } }
+            while service.passwordChecks.counts.running < 1 { await Task.yield() }
+            for number in 0..<8 {
+                group.addTask { await Self.signIn(service, network: "32.1.13.184.0.1.0.\(number)", ended) }
+            }
+            while service.passwordChecks.counts.waiting < 8 { await Task.yield() }
+            group.addTask { await Self.signIn(service, network: "192.0.2.1", ended) }
+            while service.passwordChecks.counts.waiting < 9 { await Task.yield() }
+            hold.finish()
+        }
+        let networks = ended.networks.withLock { $0 }
+        #expect(networks.count == 9)
+        #expect(networks.prefix(6).contains("192.0.2.1"))
+    }
+
+    private final class Ended: Sendable {
+        let networks = Mutex<[String]>([])
+    }
+
+    private static func signIn(_ service: CloudService, network: String, _ ended: Ended) async {
+        _ = try? await service.signIn(name: "nobody", password: "password", to: .console(isKept: false), network: network)
+        ended.networks.withLock { $0.append(network) }
+    }
+}
