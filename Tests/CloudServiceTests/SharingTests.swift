@@ -389,6 +389,21 @@ import Testing
         }
     }
 
+    @Test func theRecordsOfLinksHaveTheRoomOfOneResponse() async throws {
+        var limits = Limits()
+        limits.responseRecordBytes = 100
+        let village = try Village(limits: limits)
+        let (mia, guid) = try await village.bed(with: [])
+        let links = Array(repeating: ShortGUID(value: guid, shouldFetchRootRecord: true), count: 50)
+        let results = try await mia.ask(.public, .resolveRecords, ShortGUIDsRequest(shortGUIDs: links), ShortGUIDsResponse.self).results
+        #expect(results.count == 50)
+        let failures = results.compactMap { result -> WireError? in
+            if case .failure(_, let error) = result { error } else { nil }
+        }
+        #expect((1..<50).contains(failures.count), "the first ones are found")
+        #expect(failures.allSatisfy { $0.nativeCode == .limitExceeded })
+    }
+
     @Test func aRequestInvitesALimitedNumberOfPeopleByAddress() async throws {
         let village = try Village()
         let mia = try await village.villager("mia")

@@ -69,9 +69,16 @@ extension CloudService {
     private func shares(_ exchange: Exchange, accepting isAccepting: Bool) async throws -> ServiceResponse {
         let (request, profile) = try await shortGUIDs(exchange)
         var response = ShortGUIDsResponse(results: [])
+        // Several links, or one that is named several times, may lead to large records.
+        var room = engine.limits.responseRecordBytes
         for shortGUID in request.shortGUIDs {
             do {
-                response.results.append(.share(try await share(shortGUID, accepting: isAccepting, exchange.call, profile)))
+                guard room > 0 else {
+                    throw WireError(.badRequest, "the answer is too large: request fewer links", nativeCode: .limitExceeded)
+                }
+                let metadata = try await share(shortGUID, accepting: isAccepting, exchange.call, profile)
+                room -= RecordSize.bytes(of: metadata.share) + (metadata.rootRecord.map(RecordSize.bytes) ?? 0)
+                response.results.append(.share(metadata))
             } catch let error as WireError {
                 response.results.append(.failure(shortGUID, error))
             }
