@@ -91,7 +91,8 @@ extension QueryRun {
                 ? try streamed(driver, zone, ascending, after: start, count: count)
                 : try grouped(driver, zone, ascending, after: start, count: count)
             page.matches += part.matches
-            if zones.count > 1, page.matches.reduce(0, { $0 + $1.bytes }) >= max(Self.zonesFactor * matchBytesMax, Limits.messageBytes / 2) {
+            if zones.count > 1, page.matches.reduce(0, { $0 + $1.bytes }) >= max(Self.zonesFactor * matchBytesMax, Limits.messageBytes / 2)
+            {
                 throw Self.tooManyZones
             }
             if let end = part.certainUpTo, page.certainUpTo.map({ order.isBefore(end, $0) }) ?? true { page.certainUpTo = end }
