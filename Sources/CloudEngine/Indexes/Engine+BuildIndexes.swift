@@ -20,6 +20,8 @@ extension Engine {
     /// Records that one slice of building takes in, or fewer large ones. They are read a few at a time: a slice of large ones would not fit
     /// into memory. Other writers come in between two slices.
     private static let recordsPerSlice = 1000
+    /// One takes up to 15 MB of memory.
+    private static let recordsAtOnce = 25
 
     /// Takes one more slice of the partition's records into indexes.
     ///
@@ -40,7 +42,7 @@ extension Engine {
         var changes: [Int64: [IndexChange]] = [:]
         var (place, recordCount, bytes, isComplete) = (start, 0, 0, false)
         while !isComplete, recordCount < Self.recordsPerSlice, bytes < limits.queryBytesPerPage {
-            let records = try unit.records(after: place, limit: RecordGroups.count)
+            let records = try unit.records(after: place, limit: Self.recordsAtOnce)
             for (place, record) in records {
                 bytes += RecordSize.bytes(of: record)
                 for index in open where index.index.recordType == record.recordType {
@@ -50,7 +52,7 @@ extension Engine {
             }
             place = records.last?.place ?? place
             recordCount += records.count
-            isComplete = records.count < RecordGroups.count
+            isComplete = records.count < Self.recordsAtOnce
         }
         for (zone, changes) in changes { try unit.apply(changes, in: zone) }
         for index in open {

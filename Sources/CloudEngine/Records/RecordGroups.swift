@@ -6,9 +6,6 @@ import CloudWire
 /// Stored records by name, read a group at a time: a lookup ends once its response is large enough, and the memory of all records that it
 /// names may be a hundred times that.
 struct RecordGroups {
-    /// Records that are decoded at once. A record takes up to 15 MB of memory, if it is a list of short elements.
-    static let count = 25
-
     private let names: [String]
     private let zone: StoredZone
     private let view: any PartitionReader
@@ -26,11 +23,11 @@ struct RecordGroups {
     /// The record with the name at an index, users without a stored record included.
     mutating func record(at index: Int) throws -> StoredRecord? {
         if !group.contains(index) {
-            group = index..<min(names.count, index + Self.count)
-            let names = Array(names[group])
             stored = [:]
-            stored = try view.records(named: names, in: zone.key)
-            try UsersType.complete(&stored, named: names, in: view, call)
+            let leading = try view.leadingRecords(named: names[index...], in: zone.key)
+            group = index..<index + leading.count
+            stored = leading.records
+            try UsersType.complete(&stored, named: Array(names[group]), in: view, call)
         }
         return stored[names[index]]
     }
@@ -50,11 +47,13 @@ extension Engine {
     func storedRecords(named names: [String], in zone: StoredZone, _ view: any PartitionReader) throws -> [String: StoredRecord] {
         var stored: [String: StoredRecord] = [:]
         var memory = 0
-        for start in stride(from: 0, to: names.count, by: RecordGroups.count) {
-            let found = try view.records(named: Array(names[start..<min(names.count, start + RecordGroups.count)]), in: zone.key)
-            memory += found.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
+        var rest = names[...]
+        while !rest.isEmpty {
+            let leading = try view.leadingRecords(named: rest, in: zone.key)
+            memory += leading.records.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
             guard memory <= storedMemoryMax else { throw Self.tooLargeTogether }
-            stored.merge(found) { first, _ in first }
+            stored.merge(leading.records) { first, _ in first }
+            rest = rest.dropFirst(leading.count)
         }
         return stored
     }

@@ -11,8 +11,8 @@ package enum RecordSize {
     private static let unchargedBytes = 4096
     /// Bytes of an element of a list at least, since each takes memory.
     private static let elementBytesMin = 8
-    /// Bytes of memory of an element of a list.
-    private static let memoryPerElement = 112
+    /// Bytes of memory of a value that is boxed, besides its texts.
+    private static let boxMemory = 112
 
     package static func bytes(of record: Record) -> Int {
         var charged = record.recordName.utf8.count + record.recordType.utf8.count
@@ -28,8 +28,14 @@ package enum RecordSize {
 
     /// An estimate of the memory of a decoded record.
     static func memory(of record: Record) -> Int {
-        record.fields.values.reduce(bytes(of: record)) { sum, field in
-            if case .list(let elements, _)? = field.value { sum + elements.count * memoryPerElement } else { sum }
+        record.fields.values.reduce(bytes(of: record)) { sum, field in sum + (field.value.map(memory) ?? 0) }
+    }
+
+    private static func memory(of value: FieldValue) -> Int {
+        switch value {
+        case .reference, .location, .asset: MemoryLayout<FieldValue>.stride + boxMemory
+        case .list(let elements, _): elements.reduce(0) { $0 + memory(of: $1) }
+        case .string, .bytes, .int64, .double, .timestamp: MemoryLayout<FieldValue>.stride
         }
     }
 

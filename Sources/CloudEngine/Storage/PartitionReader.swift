@@ -22,6 +22,11 @@ package protocol PartitionReader {
 
     /// Records of a zone by name, deleted ones included.
     func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord]
+    /// Records of the first of some names, as ``records(named:in:)`` returns them: only as many as take little memory.
+    ///
+    /// - Parameter names: At least one.
+    /// - Returns: The records, and of how many names they are, at least one.
+    func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int)
     /// Records of a zone by the numbers of their last changes, in order of change.
     ///
     /// - Parameters:
@@ -184,4 +189,14 @@ extension PartitionReader {
 extension Subscription {
     /// The record type of a query; nil for subscriptions of other kinds.
     package var queriedType: String? { if case .query(let part) = kind { part.query.recordType } else { nil } }
+}
+
+extension PartitionReader {
+    /// Records that are decoded at once if their sizes are not known before. One takes up to 15 MB of memory, as a list of references.
+    package static var recordsAtOnce: Int { 8 }
+
+    package func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int) {
+        let leading = names.prefix(Self.recordsAtOnce)
+        return (try records(named: Array(leading), in: zone), leading.count)
+    }
 }

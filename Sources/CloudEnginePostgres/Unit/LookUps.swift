@@ -14,10 +14,12 @@ enum LookUps {
 
     /// - Parameters:
     ///   - parameter: Number of the parameter with an array of texts.
+    ///   - isNumbered: Whether the rows have `wanted.number`, the number of their value from 1 on.
     ///   - subquery: Compares the last column of a key with ``value``.
     /// - Returns: The clause of the rows `found`.
-    static func each(of parameter: Int, _ subquery: String) -> String {
-        "FROM unnest($\(parameter)::text[]) AS wanted(value) CROSS JOIN LATERAL (\(subquery) OFFSET 0) AS found"
+    static func each(of parameter: Int, isNumbered: Bool = false, _ subquery: String) -> String {
+        let values = isNumbered ? "WITH ORDINALITY AS wanted(value, number)" : "AS wanted(value)"
+        return "FROM unnest($\(parameter)::text[]) \(values) CROSS JOIN LATERAL (\(subquery) OFFSET 0) AS found"
     }
 
     /// - Parameter row: The alias of rows that have part, zone and name of a record.

@@ -83,6 +83,14 @@ enum RecordRows {
         "SELECT found.* "
         + LookUps.each(of: 3, "SELECT name, change, body FROM records WHERE part = $1 AND zone = $2 AND name = \(LookUps.value)")
 
+    /// The same in the order of the names, up to the record that passes ``pageBytes``, each with the number of its name from 1 on.
+    static let leading = """
+        SELECT number, name, change, body FROM (
+            SELECT wanted.number, found.*, sum(octet_length(found.body)) OVER (ORDER BY wanted.number) - octet_length(found.body) AS bytes_before
+            \(LookUps.each(of: 3, isNumbered: true, "SELECT name, change, body FROM records WHERE part = $1 AND zone = $2 AND name = \(LookUps.value)"))
+        ) AS sized WHERE bytes_before < \(pageBytes) ORDER BY number
+        """
+
     static let delete = "DELETE FROM records WHERE part = $1 AND zone = $2 AND name = $3"
 
     private static func replacing(_ old: String, _ new: String) -> String {
@@ -127,6 +135,21 @@ extension PostgresUnit {
         return try Dictionary(
             found.map { ($0[0], StoredRecord(record: try Self.decode(Record.self, $0[2]), change: $0[1])) },
             uniquingKeysWith: { first, _ in first })
+    }
+
+    func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int) {
+        if names.count <= Self.recordsAtOnce { return (try records(named: Array(names), in: zone), names.count) }
+        // No record has an empty name, as no record has one with a zero byte.
+        let wanted = names.map { $0.utf8.contains(0) ? "" : $0 }
+        var records: [String: StoredRecord] = [:]
+        var bytes = 0, last = 0
+        for row in try rows(RecordRows.leading, [part, zone] + .texts(wanted), from: .records) {
+            let body: [UInt8] = row[3], number: Int64 = row[0]
+            bytes += body.count
+            last = Int(number)
+            records[row[1]] = StoredRecord(record: try Self.decode(Record.self, body), change: row[2])
+        }
+        return (records, bytes < RecordRows.pageBytes ? names.count : last)
     }
 
     /// The next changes, up to the one that passes the limit of bytes.

@@ -130,9 +130,10 @@ package enum FieldValue: Hashable, Sendable {
     /// Milliseconds since 1970 UTC.
     case timestamp(Int64)
     case bytes([UInt8])
-    case reference(RecordReference)
-    case location(RecordLocation)
-    case asset(AssetValue)
+    // Boxed: inline they would make every value five times as large, elements of lists included.
+    indirect case reference(RecordReference)
+    indirect case location(RecordLocation)
+    indirect case asset(AssetValue)
     /// All elements have the named type. An empty list of an unknown type has `nil`.
     case list([FieldValue], of: FieldType?)
 
