@@ -90,6 +90,45 @@ import Testing
         #expect(first.output == second.output)
     }
 
+    /// CSV lacks lists, actions and parts of locations: the stored records keep them.
+    @Test func anImportOfCSVKeepsWhatTheFileLacks() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let lines = folder.path + "/notes.jsonl"
+        try Data(
+            (#"{"recordName":"n2","recordType":"Note","fields":{"title":{"type":"STRING","value":"Shopping"}}}"# + "\n"
+                + #"{"recordName":"n1","recordType":"Note","fields":{"title":{"type":"STRING","value":"Milk"},"#
+                + #""tags":{"type":"STRING_LIST","value":["a","b"]},"#
+                + #""list":{"type":"REFERENCE","value":{"recordName":"n2","action":"DELETE_SELF"}},"#
+                + #""place":{"type":"LOCATION","value":{"latitude":1.5,"longitude":2.5,"altitude":3.5}}}}"# + "\n").utf8
+        ).write(to: URL(filePath: lines))
+        let imported = await CommandRun(["record", "import", lines] + place)
+        #expect(imported.output == "2 records imported\n", "\(imported.notes)")
+        let before = await CommandRun(["record", "get", "n1", "--json"] + place)
+        let csv = await CommandRun(["record", "export", "--type", "Note", "--format", "csv"] + place)
+        let file = folder.path + "/notes.csv"
+        try Data(csv.output.replacing("Milk", with: "Oat milk").utf8).write(to: URL(filePath: file))
+        let again = await CommandRun(["record", "import", file, "--type", "Note"] + place)
+        #expect(again.output == "2 records imported\n", "\(again.notes)")
+        let found = await CommandRun(["record", "get", "n1", "--json"] + place)
+        var fields = try Record(json: Array(before.output.utf8)).fields
+        #expect(fields.count == 4)
+        fields["title"] = Field(.string("Oat milk"))
+        #expect(try Record(json: Array(found.output.utf8)).fields == fields)
+    }
+
+    @Test(arguments: ["ü", "_n1"]) func namesOfAFileAreCheckedBeforeTheImport(_ name: String) async throws {
+        let folder = ScratchFolder("tarn-record")
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let file = folder.path + "/notes.jsonl"
+        try Data(#"{"recordName":"\#(name)","recordType":"Note","fields":{}}"#.utf8).write(to: URL(filePath: file))
+        let checked = await CommandRun(
+            "record", "import", file, "--check", "--container", Self.container, "--data", folder.path)
+        #expect(checked.status == 1)
+        #expect(checked.notes.contains("line 1: \(name): "), "\(checked.notes)")
+    }
+
     /// A user's own zone, with the record as a device wrote it.
     @Test func privateRecordsAreReachedInTheDataFolder() async throws {
         let cloud = try InProcessCloud()

@@ -12,7 +12,7 @@ import CloudWire
 struct BulkPages {
     static let recordsMax = 250
     /// Operations of one request.
-    private static let requestRecords = 200
+    static let requestRecords = 200
 
     let parent: ContainerPages
     let list: RecordPages

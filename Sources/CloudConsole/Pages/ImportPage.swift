@@ -21,8 +21,9 @@ struct ImportPage {
         do {
             let records = try records(query)
             guard !records.isEmpty else { throw WireError(.badRequest, "The file has no records.") }
-            let kind: RecordOperation.Kind = form["existing"] == "replace" ? .forceReplace : .create
-            let (done, problems) = try await BulkPages.carryOut(records.map { RecordOperation(kind, $0) }, query, parent)
+            let operations =
+                form["existing"] == "replace" ? try await replacing(records, query) : records.map { RecordOperation(.create, $0.record) }
+            let (done, problems) = try await BulkPages.carryOut(operations, query, parent)
             return parent.page(
                 "done",
                 [
@@ -43,11 +44,26 @@ struct ImportPage {
         return parent.page("import", values, title: "Import \(query.type ?? "records")", scripts: ["/console-import.js"])
     }
 
-    private func records(_ query: RecordQuery) throws -> [Record] {
+    /// Operations that save the records over those of their names.
+    private func replacing(_ records: [ImportedRecord], _ query: RecordQuery) async throws -> [RecordOperation] {
+        var operations: [RecordOperation] = []
+        var rest = records[...]
+        while !rest.isEmpty {
+            operations += try await ImportedRecord.operations(saving: Array(rest.prefix(BulkPages.requestRecords))) { names in
+                let request = LookupRecordsRequest(recordNames: names, zoneID: query.zoneID)
+                let response: LookupRecordsResponse = try await parent.ask(.lookupRecords, request, query.scope)
+                return response.results
+            }
+            rest = rest.dropFirst(BulkPages.requestRecords)
+        }
+        return operations
+    }
+
+    private func records(_ query: RecordQuery) throws -> [ImportedRecord] {
         // Browsers send each line break of a text area as CR LF, also those inside of values.
         let text = LineBreaks.normalized(form["text"] ?? "")
         let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
-        let records = isJSON ? try Self.records(json: text) : try Self.records(csv: text, query)
+        let records = isJSON ? try Self.records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
         return records
     }
@@ -56,7 +72,7 @@ struct ImportPage {
         let records = try LookupRecordsResponse(json: Array(text.utf8)).results.map { result -> Record in
             guard case .record(let stored) = result else { throw WireError(.badRequest, "The file has an error in place of a record.") }
             var record = Record(
-                recordName: stored.recordName, recordType: stored.recordType, fields: stored.fields.filter { !isAsset($0.value) })
+                recordName: stored.recordName, recordType: stored.recordType, fields: stored.fields.filter { !ImportedRecord.isAsset($0.value) })
             record.sharing.parent = stored.sharing.parent
             return record
         }
@@ -79,15 +95,7 @@ struct ImportPage {
     /// Ancestors of a record that the order looks at.
     private static let parentsMax = 100
 
-    /// Files are stored apart from records; an import leaves them out.
-    private static func isAsset(_ field: Field) -> Bool {
-        switch field.value {
-        case .asset?, .list(_, of: .asset)?: true
-        default: false
-        }
-    }
-
-    private static func records(csv text: String, _ query: RecordQuery) throws -> [Record] {
+    private static func records(csv text: String, _ query: RecordQuery) throws -> [ImportedRecord] {
         guard let rows = CSVText.rows(text, rowsMax: recordsMax + 1) else {
             throw WireError(.badRequest, "An import has at most \(recordsMax) records.")
         }
@@ -97,6 +105,7 @@ struct ImportPage {
             throw WireError(
                 .badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
         }
+        let columns = Set(header)
         return try rows.dropFirst().enumerated().map { index, row in
             guard row.count <= header.count else {
                 throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.")
@@ -114,7 +123,7 @@ struct ImportPage {
                 }
                 record.fields[name] = Field(value, isEncrypted: schema.isEncrypted)
             }
-            return record
+            return ImportedRecord(record, columns: columns)
         }
     }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudWire
+package import CloudWire
 
 /// What names may look like.
 ///
 /// Source: Apple, `CKRecord.ID` and `CKRecordZone.ID` (ASCII, at most 255 characters, no underscore at the beginning) and
 /// `CKRecord` (types and keys begin with a letter and hold letters, digits, underscores).
-enum NameChecks {
-    static func record(_ name: String, _ limits: Limits) -> WireError? {
+package enum NameChecks {
+    package static func record(_ name: String, _ limits: Limits) -> WireError? {
         guard !name.isEmpty, name.utf8.count <= limits.recordNameCharacters, isText(name) else {
             return WireError(
                 .badRequest, "a record name has 1 to \(limits.recordNameCharacters) ASCII characters other than U+0000")
@@ -18,7 +18,7 @@ enum NameChecks {
 
     /// Whether a record may be created. Names with a leading underscore belong to users, whose records the server
     /// creates: a client must not impersonate another user.
-    static func newRecord(_ record: Record) -> WireError? {
+    package static func newRecord(_ record: Record) -> WireError? {
         if record.recordType == UsersType.name { return WireError(.badRequest, "records of type Users are made by the server") }
         guard !record.recordName.hasPrefix("_") else {
             return WireError(.badRequest, "the name of a new record does not begin with an underscore")

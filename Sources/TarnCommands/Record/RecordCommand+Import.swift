@@ -3,6 +3,7 @@
 
 import ArgumentParser
 import CloudEngine
+import CloudService
 import CloudWire
 import Foundation
 
@@ -13,8 +14,8 @@ extension RecordCommand {
             discussion: Help.discussion(
                 """
                 Reads JSON lines or CSV as 'tarn record export' writes them. The whole file is checked first: if a line is invalid, the \
-                errors name their lines, and nothing is written. A record that exists is replaced. Values of assets, shares and the \
-                records of users are left out.
+                errors name their lines, and nothing is written. A record that exists is replaced; it keeps its files of assets, and with CSV \
+                also its parent and its fields without a column. Shares and the records of users are left out.
                 """,
                 examples: "tarn record import notes.jsonl --container iCloud.org.example.notes",
                 "tarn record import notes.csv --type Note --container iCloud.org.example.notes",
@@ -40,14 +41,17 @@ extension RecordCommand {
         }
 
         func run() async throws {
-            let records = try RecordFile(file, chosenFormat, type: type).records
+            let content = try RecordFile(file, chosenFormat, type: type)
+            let records = content.records
             if check { return report(records.count, failed: 0, verb: "valid") }
             let progress = ProgressLine()
             let problems = try await target.withDatabase("import") { database in
                 defer { progress.end() }
                 var (problems, done) = ([String](), 0)
                 for batch in RecordBatches(records, of: \.record) {
-                    let results = try await database.modify(batch.map { RecordOperation(.forceReplace, $0.record) })
+                    let imported = batch.map { ImportedRecord($0.record, columns: content.columns) }
+                    let results = try await database.modify(
+                        try await ImportedRecord.operations(saving: imported) { try await database.lookup($0) })
                     for (item, result) in zip(batch, results) {
                         guard case .failure(_, let error, _) = result else { continue }
                         problems.append("\(file):\(item.line): \(item.record.recordName): \(error.reason)")
@@ -81,6 +85,8 @@ struct RecordFile {
     private static let problemsMax = 20
 
     private(set) var records: [Item] = []
+    /// Fields with a column; nil for JSON lines.
+    private(set) var columns: Set<String>?
     private var problems: [String] = []
     private var lines: [String: Int] = [:]
 
@@ -123,6 +129,7 @@ struct RecordFile {
             }
             return RecordCSV.Column(name: name, type: type)
         }
+        self.columns = Set(columns.map(\.name))
         rows.removeFirst()
         for (line, cells) in rows {
             guard cells.count == header.count else {
@@ -148,23 +155,18 @@ struct RecordFile {
         if source.isDeleted || source.recordType == ShareDetails.recordType || source.recordType == UsersType.name { return }
         guard !source.recordName.isEmpty else { return problems.append("line \(line): the record has no recordName") }
         guard !source.recordType.isEmpty else { return problems.append("line \(line): the record has no recordType") }
+        if let error = NameChecks.record(source.recordName, Limits()) ?? NameChecks.newRecord(source) {
+            return problems.append("line \(line): \(source.recordName): \(error.reason)")
+        }
         if let first = lines[source.recordName] {
             return problems.append("line \(line): the record \(source.recordName) is in line \(first) already")
         }
         lines[source.recordName] = line
         // Stamps and versions are the server's.
         var record = Record(
-            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !Self.isAsset($0.value) })
+            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !ImportedRecord.isAsset($0.value) })
         record.sharing.parent = source.sharing.parent
         records.append(Item(line: line, record: record))
-    }
-
-    /// A file's content is not in an export, so its value cannot be imported.
-    private static func isAsset(_ field: Field) -> Bool {
-        switch field.value {
-        case .asset?, .list(_, of: .asset)?: true
-        default: false
-        }
     }
 }
 

@@ -260,6 +260,26 @@ import Testing
         #expect(try await mia.lookup("root")[0].record?.sharing.parent == nil)
     }
 
+    /// A replaced record keeps what CSV lacks. JSON has all of it.
+    @Test(arguments: ["csv", "json"]) func aReplacedRecordKeepsWhatTheFileLacks(_ kind: String) async throws {
+        var place = RecordLocation(latitude: 1.5, longitude: 2.5)
+        place.altitude = 3.5
+        var child = thing(
+            "child", ["other": .reference(RecordReference(recordName: "root", action: .deleteSelf)), "spot": .location(place)])
+        child.sharing.parent = "root"
+        try await create([thing("root", ["number": .int64(1)]), child])
+        let list = "place=private/Garden&type=Thing"
+        let file = await visitor.get("\(Self.list)/export.\(kind)?\(list)").text
+        let before = try #require(try await mia.lookup("child")[0].record)
+        let change = Record(recordName: "child", recordType: "Thing", fields: ["number": Field(.int64(2))])
+        try await mia.modify([RecordOperation(.forceUpdate, change)])
+        let done = await visitor.post("\(Self.list)/import?\(list)", ["text": file, "existing": "replace"])
+        #expect(done.text.contains("2 of 2"), "\(done.text)")
+        let after = try #require(try await mia.lookup("child")[0].record)
+        #expect(after.fields == before.fields)
+        #expect(after.sharing.parent == "root")
+    }
+
     @Test func parentsAreImportedBeforeTheirChildren() {
         func record(_ name: String, _ parent: String? = nil) -> Record {
             var record = thing(name, [:])
