@@ -23,9 +23,12 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Notes after a number, oldest first, at most as many as are kept.
+    /// Notes after a number, oldest first, at most as many as are kept. A number that no note has yet is one of a server before: then all.
     func notes(after number: Int) -> [(number: Int, note: RequestNote)] {
-        state.withLock { Array($0.notes.filter { $0.number > number }.suffix(Self.notesMax)) }
+        state.withLock { state in
+            let first = number > state.last ? 0 : number
+            return Array(state.notes.filter { $0.number > first }.suffix(Self.notesMax))
+        }
     }
 
     func contains(_ requestUUID: String) -> Bool { state.withLock { $0.notes.contains { $0.note.requestUUID == requestUUID } } }

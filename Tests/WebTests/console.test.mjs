@@ -107,6 +107,15 @@ test("the log says when the server can't be reached, and goes on asking", async 
   assert.equal(page.elements.get("state").textContent, "Live.");
 });
 
+test("the log says that the session has ended, and goes on after another sign-in", async () => {
+  const page = new Page({ ids: logIDs, answers: [{ status: 403, text: "<!doctype html>" }, { notes: [] }] }).run("console.js");
+  await turn();
+  assert.equal(page.elements.get("state").textContent, "The session has ended. Load the page again to sign in.");
+  await page.elapse(1000);
+  await turn();
+  assert.equal(page.elements.get("state").textContent, "Live.");
+});
+
 test("a paused log asks for nothing", async () => {
   const page = new Page({ ids: logIDs, answers: [{ notes: [] }] }).run("console.js");
   await turn();

@@ -103,7 +103,7 @@ struct ConsolePages {
                 throw WireError(.authenticationRequired, "request needs authorization")
             }
             if request.method == "GET", console.firstRun.isOpen(now: console.service.now) { return FirstRunPages.welcome() }
-            return signInPage(status: request.method == "GET" ? 200 : 403)
+            return signInPage(insteadOf: request)
         }
         // Other people than operators sign out with the refusal's own button.
         guard visit.profile.isOperator || visit.path == ["signout"] else {

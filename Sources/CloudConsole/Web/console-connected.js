@@ -7,7 +7,7 @@ const ask = async () => {
   if (document.visibilityState !== "visible") return setTimeout(ask, 1000);
   try {
     const answer = await fetch(accesses.dataset.address);
-    if (!answer.ok) throw new Error("status " + answer.status);
+    if (!answer.ok) throw Object.assign(new Error("status " + answer.status), { hasEnded: answer.status === 403 });
     const connected = new Map((await answer.json()).connected.map(device => [device.id, device.since]));
     for (const place of accesses.querySelectorAll("[data-access]")) {
       const since = connected.get(place.dataset.access);
@@ -15,8 +15,8 @@ const ask = async () => {
       if (place.textContent !== text) place.textContent = text;
     }
     state.textContent = "Live.";
-  } catch {
-    state.textContent = "The server cannot be reached.";
+  } catch (error) {
+    state.textContent = error.hasEnded ? "The session has ended. Load the page again to sign in." : "The server cannot be reached.";
   }
   setTimeout(ask, pollMilliseconds);
 };

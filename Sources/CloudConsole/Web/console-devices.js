@@ -31,7 +31,7 @@ const ask = async () => {
   if (document.visibilityState !== "visible") return setTimeout(ask, 1000);
   try {
     const answer = await fetch("/console/devices.json");
-    if (!answer.ok) throw new Error("status " + answer.status);
+    if (!answer.ok) throw Object.assign(new Error("status " + answer.status), { hasEnded: answer.status === 403 });
     const text = await answer.text();
     // Rows that stay the same keep the keyboard's focus.
     if (text !== shown) {
@@ -41,8 +41,8 @@ const ask = async () => {
       shown = text;
     }
     state.textContent = "Live.";
-  } catch {
-    state.textContent = "The server cannot be reached.";
+  } catch (error) {
+    state.textContent = error.hasEnded ? "The session has ended. Load the page again to sign in." : "The server cannot be reached.";
   }
   setTimeout(ask, pollMilliseconds);
 };

@@ -80,7 +80,7 @@ const ask = async () => {
   if (isPaused || document.visibilityState !== "visible") return setTimeout(ask, 1000);
   try {
     const answer = await fetch("/console/log.json?after=" + last);
-    if (!answer.ok) throw new Error("status " + answer.status);
+    if (!answer.ok) throw Object.assign(new Error("status " + answer.status), { hasEnded: answer.status === 403 });
     for (const note of (await answer.json()).notes) {
       last = note.number;
       const row = document.createElement("tr");
@@ -107,8 +107,8 @@ const ask = async () => {
     }
     tell();
     state.textContent = "Live.";
-  } catch {
-    state.textContent = "The server cannot be reached.";
+  } catch (error) {
+    state.textContent = error.hasEnded ? "The session has ended. Load the page again to sign in." : "The server cannot be reached.";
   }
   setTimeout(ask, 1000);
 };

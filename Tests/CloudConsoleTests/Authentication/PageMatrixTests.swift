@@ -95,8 +95,8 @@ import Testing
 
     private static func status(_ page: Page, _ role: Role, _ kind: Kind) -> Int {
         switch (role, kind) {
-        // The sign-in page.
-        case (.anonymous, .get), (.user, .get): 200
+        // The sign-in page, also in place of a script's file.
+        case (.anonymous, .get), (.user, .get): page.path.hasSuffix(".json") ? 403 : 200
         case (.anonymous, _), (.user, _): 403
         case (.nonOperator, .get): page.isSignOut ? page.get : 403
         case (.nonOperator, .post): page.isSignOut ? page.post : 403

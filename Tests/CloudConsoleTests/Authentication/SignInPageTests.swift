@@ -54,6 +54,40 @@ import Testing
         #expect(await visitor.send("POST", "/console/signin", form, origin: own, headers: ["sec-fetch-site": "same-origin"]).status == 303)
     }
 
+    @Test func signingInOpensTheRequestedPage() async throws {
+        let (village, first) = try await BrowserSession.signedIn()
+        let visitor = BrowserSession(village, console: first.console)
+        let page = "/console/c/\(Village.container)/development/records?place=private%2Fa%2Fb&type=Plant"
+        let asked = await visitor.get(page).text
+        #expect(asked.contains(#"name="next" value="\#(page.replacing("&", with: "&amp;"))""#), "\(asked)")
+        let wrong = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one", "next": page], code: "").text
+        #expect(wrong.contains(#"name="next" value="/console/c/"#), "\(wrong)")
+        let signedIn = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse", "next": page], code: "")
+        #expect(signedIn.headers.first { $0.name == "Location" }?.value == page)
+    }
+
+    @Test(arguments: [
+        "https://evil.example", "//evil.example", "/consolex", "/signin", "/console/\r\nSet-Cookie: a=b", "/console/\\evil.example", "",
+        "/console/" + String(repeating: "x", count: 5000),
+    ])
+    func signingInOpensNoOtherAddress(_ address: String) async throws {
+        let (village, first) = try await BrowserSession.signedIn()
+        let visitor = BrowserSession(village, console: first.console)
+        let signedIn = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse", "next": address], code: "")
+        #expect(signedIn.headers.first { $0.name == "Location" }?.value == "/console")
+    }
+
+    @Test func aFormOfAnEndedSessionSaysThatNothingWasSaved() async throws {
+        let (village, first) = try await BrowserSession.signedIn()
+        let visitor = BrowserSession(village, console: first.console)
+        let page = "/console/c/\(Village.container)/development/records/public/_defaultZone/p"
+        let refused = await visitor.post(page, ["do": "save"], code: "")
+        #expect(refused.status == 403)
+        #expect(refused.text.contains("nothing of the form was saved"))
+        #expect(refused.text.contains(#"name="next" value="\#(page)""#))
+        #expect(await visitor.post("/console/signout", [:], code: "").text.contains("nothing of the form") == false)
+    }
+
     @Test func tokensForProductionRequireOrigins() {
         let arguments = ["token", "add", "--container", "iCloud.org.example.notes", "--environment", "production"]
         #expect(throws: (any Error).self) { try TarnCommand.parseAsRoot(arguments) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudConsole
 import CloudEngine
 import CloudService
 import CloudStorageSupport
@@ -10,6 +9,8 @@ import Foundation
 import ServiceFixtures
 import TestBasics
 import Testing
+
+@testable import CloudConsole
 
 /// Users, devices and sizes of requests, and the filters of both lists.
 @Suite struct RequestLogPageTests {
@@ -69,6 +70,16 @@ import Testing
         ] {
             #expect(log.contains(part), "\(part)")
         }
+    }
+
+    /// A page that is open over a restart asks for notes after a number of the server before.
+    @Test func aLogAfterARestartIsShownFromItsBeginning() {
+        let log = RequestLog()
+        log.add(Self.note("r1", nil))
+        log.add(Self.note("r2", nil))
+        #expect(log.notes(after: 1).map { $0.note.requestUUID } == ["r2"])
+        #expect(log.notes(after: 2).isEmpty)
+        #expect(log.notes(after: 300).map { $0.note.requestUUID } == ["r1", "r2"])
     }
 
     @Test func keptRequestsAreFiltered() async throws {
