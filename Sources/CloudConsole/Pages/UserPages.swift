@@ -141,7 +141,7 @@ struct UserPages {
         if !profile.isOperator, try await pages.console.service.hasPassword(accountName: account) {
             values["asksPassword"] = ["least": PasswordRule.operatorCharactersMin]
         }
-        if let quota = usage.lazy.compactMap(\.quota).first { values["quota"] = String(quota) }
+        if let quota = try await storage.quota(ofUser: account) { values["quota"] = String(quota) }
         if let secret { values["secret"] = secret }
         if let saved = visit.query["saved"], !visit.isPost, let text = Self.saved[saved] { values["saved"] = text }
         if let problem {

@@ -232,6 +232,13 @@ extension PostgresServerStore: AdministrationStorage {
         }
     }
 
+    package func quota(ofUser name: String) async throws -> Int64? {
+        try await reading { connection -> Int64? in
+            guard let row = try connection.query("SELECT quota FROM accounts WHERE name = $1", [name]).rows.first else { return nil }
+            return row[0]
+        }
+    }
+
     package func usage() async throws -> [DatabaseUsage] {
         try await reading { connection in
             try connection.query(

@@ -14,6 +14,10 @@ extension SQLiteServerStore {
         }
     }
 
+    package func quota(ofUser name: String) async throws -> Int64? {
+        try await reading { try Int64.fetchOne($0, sql: "SELECT quota FROM accounts WHERE name = ?", arguments: [name]) }
+    }
+
     package func usage() async throws -> [DatabaseUsage] {
         try await reading { db in
             let rows = try Row.fetchAll(

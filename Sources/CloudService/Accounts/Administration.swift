@@ -45,6 +45,8 @@ package protocol AdministrationStorage: AuditStorage, AccountListStorage {
     /// Bytes of the user's private database in each container, 0 for any number; nil for the default of the server's
     /// limits say.
     func setQuota(_ bytes: Int64?, ofUser name: String) async throws
+    /// The quota of an account, also of one that has no data; nil for the server's default, and without the account.
+    func quota(ofUser name: String) async throws -> Int64?
     /// What databases take that take anything, by user; those without a user are public ones.
     func usage() async throws -> [DatabaseUsage]
     /// Databases and bytes of each container and environment.

@@ -62,6 +62,16 @@ import Testing
         #expect(await visitor.get("/console/users/nobody").status == 404)
     }
 
+    /// An empty field would say that the server's default is in effect, and set it.
+    @Test func theQuotaOfAnAccountWithoutDataIsShown() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        _ = try await village.store.addUser(name: "bo", deviceLabel: "phone", now: 0)
+        #expect(await visitor.post("/console/users/bo", ["do": "quota", "quota": "7000"]).status == 303)
+        #expect(await visitor.get("/console/users/bo").text.contains(#"name="quota" inputmode="numeric" pattern="[0-9]*" value="7000""#))
+        #expect(await visitor.post("/console/users/bo", ["do": "quota", "quota": ""]).status == 303)
+        #expect(try await village.store.quota(ofUser: "bo") == nil)
+    }
+
     @Test func aNewAccountIsLinked() async throws {
         let (_, visitor) = try await BrowserSession.signedIn()
         let made = await visitor.post("/console/users", ["do": "add", "account": "eve"])

@@ -525,6 +525,8 @@ import Testing
             try test.restart()
             let storage = try test.storage
             #expect(try await storage.read(Self.mia) { try $0.quota(ofUser: "_mia") == 7 && $0.quota(ofUser: "_bo") == nil })
+            #expect(try await storage.quota(ofUser: "mia") == 7)
+            #expect(try await storage.quota(ofUser: "bo") == nil)
             #expect(try await storage.isRestricted(user: "_mia", containerIdentifier: container, environment: .development))
             #expect(try await !storage.isRestricted(user: "_mia", containerIdentifier: container, environment: .production))
             try await storage.setRestricted(false, user: "_mia", containerIdentifier: container, environment: .development, now: 1)
