@@ -74,7 +74,7 @@ extension Limits {
         Setting("recordsScannedPerPage", \.recordsScannedPerPage, "records scanned for one page of a query", most: 1_000_000),
         Setting("recordsTakenAlong", \.recordsTakenAlong, "records that the deletion of one record deletes by cascade", most: 100_000),
         Setting("referencesPerRequest", \.referencesPerRequest, "new references with an action in one request", most: 1_000_000),
-        Setting("requestBodyBytes", \.requestBodyBytes, "of one request", most: messageBytes),
+        Setting("requestBodyBytes", \.requestBodyBytes, "bytes of one request with records", most: messageBytes),
         Setting("requestMemoryBytes", \.requestMemoryBytes, "bytes of memory for all concurrent requests", least: 1_000_000, most: 1 << 40),
         Setting("requestRecordBytes", \.requestRecordBytes, "bytes of the records in one request", most: 16_000_000),
         Setting("requestsPerMinute", \.requestsPerMinute, "requests of one user per minute; 0 for no limit", least: 0, most: 10_000_000),
