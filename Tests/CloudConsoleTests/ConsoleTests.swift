@@ -73,7 +73,7 @@ import Testing
             shown.text.range(of: #"name="tag" value=""#).map { String(shown.text[$0.upperBound...].prefix { $0 != "\"" }) })
         #expect(
             await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Mint", "f.count": "many"]).text.contains(
-                "cannot have this value"))
+                "&#39;many&#39; is not a valid INT64 for &#39;count&#39;."))
         #expect(await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Sage", "f.count": "7"]).status == 303)
         #expect(
             await visitor.post(page, ["do": "save", "tag": tag, "f.name": "Dill", "f.count": "7"]).text.contains("Another client has saved")

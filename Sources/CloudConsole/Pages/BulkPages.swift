@@ -61,7 +61,7 @@ struct BulkPages {
             if form["none"] != nil { return (name, Field(nil)) }
             let text = form["to"] ?? ""
             guard let value = FieldText.value(cell: text, type: schema.type) else {
-                throw WireError(.badRequest, "'\(text.prefix(64))' is not a valid \(schema.type) for '\(name)'.")
+                throw FieldText.problem(text, type: schema.type, field: name)
             }
             return (name, Field(value, isEncrypted: schema.isEncrypted))
         default: throw WireError(.badRequest, "The form has an unknown kind.")

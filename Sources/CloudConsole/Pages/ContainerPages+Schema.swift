@@ -73,7 +73,7 @@ extension ContainerPages {
         ]
         if !Self.hasTalkIndexes(type) { values["lacksIndexes"] = true }
         if let problem { values["problem"] = problem }
-        if let saved = visit.query["saved"], let text = Self.saved[saved] { values["saved"] = text }
+        if let saved = visit.query["saved"], !visit.isPost, let text = Self.saved[saved] { values["saved"] = text }
         if let removal { values["removal"] = removal }
         return page("type", values, title: name)
     }
@@ -148,6 +148,9 @@ extension ContainerPages {
         let (name, fieldType) = (form["name"] ?? "", form["type"] ?? "")
         try requireIdentifier(name, "field")
         guard type.schema.fields[name] == nil else { throw WireError(.badRequest, "The type has a field '\(name)'.") }
+        guard QueryKey.SystemField(rawValue: name) == nil else {
+            throw WireError(.badRequest, "'\(name)' is a field that every record has: choose another name.")
+        }
         guard fieldTypes.contains(fieldType) else { throw WireError(.badRequest, "Choose a type for the field.") }
         // The schema language has the rules of types, so it reads the field.
         do {
@@ -186,15 +189,15 @@ extension ContainerPages {
             row(field.rawValue, fieldType, key: "s.\(field.rawValue)", type.schema.systemIndexes[field] ?? [])
         }
         let own = type.schema.fields.sorted { $0.key < $1.key }.map { name, field in
-            row(name, field.isEncrypted ? "ENCRYPTED" : field.type, key: "i.\(name)", field.indexes)
+            row(name, field.type, key: "i.\(name)", field.indexes, isEncrypted: field.isEncrypted)
         }
         return system + own
     }
 
-    private func row(_ name: String, _ type: String, key: String, _ indexes: FieldIndexes) -> [String: Any] {
-        let possible = FieldIndexes.possible(forType: type)
+    private func row(_ name: String, _ type: String, key: String, _ indexes: FieldIndexes, isEncrypted: Bool = false) -> [String: Any] {
+        let possible = isEncrypted ? [] : FieldIndexes.possible(forType: type)
         return [
-            "name": name, "type": type,
+            "name": name, "type": isEncrypted ? "ENCRYPTED \(type)" : type,
             "boxes": Self.indexes.map { word, index -> [String: Any] in
                 [
                     "key": "\(key).\(word)", "label": "\(name) \(word)", "isPossible": possible.contains(index),

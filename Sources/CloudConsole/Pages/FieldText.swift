@@ -71,18 +71,31 @@ enum FieldText {
         }
     }
 
+    /// Spaces around numbers and times are skipped: they come with copied texts.
+    ///
     /// - Returns: Nil for a text that is not a value of the type.
     static func value(_ text: String, type: String) -> FieldValue? {
         switch type {
         case "STRING": .string(text)
-        case "INT64", "NUMBER_INT64": Int64(text).map { FieldValue.int64($0) }
-        case "DOUBLE", "NUMBER_DOUBLE": Double(text).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
-        case "NUMBER": Int64(text).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
-        case "TIMESTAMP": milliseconds(text).map { FieldValue.timestamp($0) }
+        case "INT64", "NUMBER_INT64": Int64(text.trimmed).map { FieldValue.int64($0) }
+        case "DOUBLE", "NUMBER_DOUBLE": Double(text.trimmed).flatMap { $0.isFinite ? FieldValue.double($0) : nil }
+        case "NUMBER": Int64(text.trimmed).map { FieldValue.int64($0) } ?? value(text, type: "DOUBLE")
+        case "TIMESTAMP": milliseconds(text.trimmed).map { FieldValue.timestamp($0) }
         case "REFERENCE": text.isEmpty ? nil : .reference(RecordReference(recordName: text))
         case "LOCATION": location(text)
         default: nil
         }
+    }
+
+    /// The problem with a text that is not a value of the field.
+    static func problem(_ text: String, type: String, field: String) -> WireError {
+        let advice =
+            switch type {
+            case "TIMESTAMP": " Write it in UTC, such as 2030-01-02 03:04:05."
+            case "LOCATION": " Write degrees north and east, such as 48.137, 11.575."
+            default: ""
+            }
+        return WireError(.badRequest, "'\(text.prefix(64))' is not a valid \(type) for '\(field)'.\(advice)")
     }
 
     /// A list of a type such as `STRING`; whole numbers among others become numbers with a fraction.
@@ -166,8 +179,8 @@ enum FieldText {
         ]
         guard 1...12 ~= values[1], 1...31 ~= values[2], values[3] < 24, values[4] < 60, values[5] < 60 else { return nil }
         let year = values[1] <= 2 ? values[0] - 1 : values[0]
-        let era = year / 400
-        let yearOfEra = year - era * 400
+        // January and February of the year 0 are in the year -1 that began in March.
+        let (era, yearOfEra) = year.quotientFloored(by: 400)
         let dayOfYear = (153 * (values[1] + (values[1] > 2 ? -3 : 9)) + 2) / 5 + values[2] - 1
         let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
         let milliseconds = ((days * 24 + values[3]) * 60 + values[4]) * 60_000 + values[5] * 1000 + values[6]

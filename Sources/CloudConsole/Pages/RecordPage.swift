@@ -116,7 +116,7 @@ struct RecordPage {
         let wasBlank = draft.blank.fingerprint(service) == entry.fingerprint
         // Typing into a field without a value is enough: the box need not be cleared.
         if draft.hasNoValue, !wasBlank { return Field(nil) }
-        let value: FieldValue?
+        let value: FieldValue
         switch draft.control {
         case .asset, .fixed: throw WireError(.badRequest, "'\(entry.name)' has no value. Set it with the API.")
         case .line, .text:
@@ -125,14 +125,16 @@ struct RecordPage {
                 guard !wasBlank else { throw WireError(.badRequest, "'\(entry.name)' needs a value, or 'no value'.") }
                 return Field(nil)
             }
-            value = FieldText.value(text, type: entry.type, over: entry.value)
-        case .list: value = list(draft, entry)
+            guard let read = FieldText.value(text, type: entry.type, over: entry.value) else {
+                throw FieldText.problem(text, type: entry.type, field: entry.name)
+            }
+            value = read
+        case .list: value = try list(draft, entry)
         }
-        guard let value else { throw WireError(.badRequest, "'\(entry.name)' cannot have this value.") }
         return Field(value, isEncrypted: entry.isEncrypted)
     }
 
-    private func list(_ draft: FieldForm, _ entry: Entry) -> FieldValue? {
+    private func list(_ draft: FieldForm, _ entry: Entry) throws -> FieldValue {
         let type = String(entry.type.dropLast(5))
         var stored: [FieldValue] = []
         if case .list(let elements, _)? = entry.value { stored = elements }
@@ -145,7 +147,9 @@ struct RecordPage {
                 } else {
                     stored.first { LineBreaks.normalized(FieldText.text($0)).utf8.elementsEqual(row.text.utf8) }
                 }
-            guard let element = FieldText.value(row.text, type: type, over: old) else { return nil }
+            guard let element = FieldText.value(row.text, type: type, over: old) else {
+                throw FieldText.problem(row.text, type: type, field: entry.name)
+            }
             elements.append(element)
         }
         return FieldText.list(elements, of: type)

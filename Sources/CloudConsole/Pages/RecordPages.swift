@@ -157,7 +157,11 @@ struct RecordPages {
             places.append(Place(scope: query.scope, zone: query.zone, name: "\(query.scope.rawValue): \(query.zone)"))
         }
         let filters = query.filters + [RecordQuery.Filter()]
-        let sortable = ["modifiedTimestamp", "createdTimestamp", "recordName"] + query.fields.keys.sorted()
+        // An order by a location needs another one, which the form does not have.
+        let ordered = query.fields.filter { _, field in
+            !field.isEncrypted && field.type != "LOCATION" && FieldIndexes.possible(forType: field.type).contains(.sortable)
+        }
+        let sortable = ["modifiedTimestamp", "createdTimestamp", "recordName"] + ordered.keys.sorted()
         return [
             "places": places.map {
                 [

@@ -107,7 +107,7 @@ struct RecordQuery {
         let element = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
         func one(_ text: String) throws(WireError) -> FieldValue {
             guard let value = FieldText.value(text, type: element) else {
-                throw WireError(.badRequest, "'\(filter.value.prefix(64))' is not a valid \(element) for '\(filter.field)'.")
+                throw FieldText.problem(filter.value, type: element, field: filter.field)
             }
             return value
         }

@@ -42,10 +42,12 @@ import Testing
         #expect(fields["height"]?.type == "DOUBLE")
         #expect(fields["tags"]?.type == "STRING_LIST")
         #expect(fields["secret"]?.isEncrypted == true)
+        #expect(await visitor.get("\(Self.types)/Plant").text.contains("<td>ENCRYPTED STRING</td>"))
         #expect(fields["name"]?.type == "STRING")
-        for (name, kind) in [("name", "INT64"), ("a b", "INT64"), ("x", "NONSENSE"), ("x INT64, y", "INT64")] {
-            let refused = await visitor.post("\(Self.types)/Plant", ["do": "add-field", "name": name, "type": kind])
+        for (name, kind) in [("name", "INT64"), ("a b", "INT64"), ("x", "NONSENSE"), ("x INT64, y", "INT64"), ("recordName", "STRING")] {
+            let refused = await visitor.post("\(Self.types)/Plant?saved=field", ["do": "add-field", "name": name, "type": kind])
             #expect(refused.text.contains(#"role="alert""#), "\(name)")
+            #expect(!refused.text.contains("The field was added."), "\(name)")
         }
         #expect(try await type("Plant")?.schema.fields.count == fields.count)
     }

@@ -551,7 +551,7 @@ def walk(browser, server, container, folder, complaints):
         history(page, folder, scheme)
         page.get_by_label("spot LOCATION").fill("91, 11")
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("alert")).to_contain_text("'spot' cannot have this value.")
+        expect(page.get_by_role("alert")).to_contain_text("'91, 11' is not a valid LOCATION for 'spot'.")
         page.get_by_role("navigation").get_by_role("link", name="Schema").click()
         text = page.get_by_label("In the schema language")
         if "photo" not in text.input_value():
