@@ -64,12 +64,16 @@ enum Output {
 
     static func text(_ text: String) {
         if let sink { return sink.write(text, isNote: false) }
-        FileHandle.standardOutput.write(Data(text.utf8))
+        do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
+            // A full disk or a closed stream: a command without output has failed.
+            note("Error: standard output cannot be written: make room, or choose another place.")
+            exit(EXIT_FAILURE)
+        }
     }
 
     /// A line on standard error.
     static func note(_ text: String) {
         if let sink { return sink.write(text + "\n", isNote: true) }
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
     }
 }

@@ -42,6 +42,17 @@ import Testing
         }
     }
 
+    @Test func anOutputThatCannotBeWrittenIsAnError() async throws {
+        let folder = try Folder()
+        let log = folder.url.appendingPathComponent("complaint.log")
+        let tarn = Programs.folder.appendingPathComponent("tarn").path
+        let child = try ChildProcess(
+            "tarn", program: URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", "exec \"$0\" openapi > /dev/full", tarn], log: log)
+        #expect(await child.ended() == 1)
+        let complaint = try String(contentsOf: log, encoding: .utf8)
+        #expect(complaint == "Error: standard output cannot be written: make room, or choose another place.\n")
+    }
+
     @Test func aCorruptStoreIsNamedAndLeftAsItIs() async throws {
         let folder = try Folder()
         let store = folder.url.appendingPathComponent("store")

@@ -21,6 +21,8 @@ import Testing
         ("stars:double < 3", QueryFilter(.field("stars"), .lessThan, .double(3))),
         ("price != 3.50", QueryFilter(.field("price"), .notEquals, .double(3.5))),
         ("due > 2030-01-02T03:04:05Z", QueryFilter(.field("due"), .greaterThan, .timestamp(1_893_553_445_000))),
+        ("due:timestamp > 2030-01-02", QueryFilter(.field("due"), .greaterThan, .timestamp(1_893_542_400_000))),
+        ("due > 2030-01-02", QueryFilter(.field("due"), .greaterThan, .string("2030-01-02"))),
         ("list == @shopping", QueryFilter(.field("list"), .equals, .reference(RecordReference(recordName: "shopping")))),
         ("recordName beginswith note-", QueryFilter(.system(.recordName), .beginsWith, .string("note-"))),
         ("tag in (red, 'dark, blue')", QueryFilter(.field("tag"), .isIn, .list([.string("red"), .string("dark, blue")], of: .string))),
@@ -42,6 +44,17 @@ import Testing
     ])
     func invalidConditionsAreRefused(_ text: String) {
         #expect(RecordFilter(argument: text) == nil)
+    }
+
+    @Test(arguments: [
+        ("spot:location=200,0", "'200,0' isn't a valid location for 'spot'. Write degrees north and east"),
+        ("at:timestamp=soon", "'soon' isn't a valid timestamp for 'at'. Write it in UTC"),
+        ("tags:string_list=a", "Types are string, int64"), ("=3", "isn't a field"), ("title", "isn't a field"),
+    ])
+    func invalidAssignmentsAreExplained(_ assignment: String, _ problem: String) async {
+        let put = await CommandRun("record", "put", "n1", assignment, "--container", Self.container)
+        #expect(put.status == 64)
+        #expect(put.notes.contains(problem), "\(put.notes)")
     }
 
     @Test func quotationsOfCSVAreRead() throws {

@@ -138,8 +138,14 @@ extension RecordCommand {
 
         func validate() throws {
             for text in assignments where Self.assignment(text) == nil {
+                let parts = text.split(separator: "=", maxSplits: 1)
+                if parts.count == 2, let (name, type) = RecordValueText.field(parts[0]), let type {
+                    throw ValidationError(
+                        "'\(parts[1])' isn't a valid \(type.rawValue.lowercased()) for '\(name)'.\(RecordValueText.advice(type))")
+                }
                 throw ValidationError(
-                    "'\(text)' isn't a field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3.")
+                    "'\(text)' isn't a field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3. "
+                        + "Types are \(RecordValueText.typesText).")
             }
         }
 

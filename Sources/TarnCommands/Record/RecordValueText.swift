@@ -15,6 +15,22 @@ enum RecordValueText {
         return types
     }()
 
+    /// The types of values that a text can have.
+    static var typesText: String {
+        FieldType.allCases.filter { $0 != .asset }.map { $0.rawValue.lowercased() }.joined(separator: ", ")
+    }
+
+    /// The form of a type's values, for problems.
+    static func advice(_ type: FieldType) -> String {
+        switch type {
+        case .timestamp: " Write it in UTC, such as 2030-01-02T03:04:05Z or 2030-01-02."
+        case .location: " Write degrees north and east, such as 48.137,11.575."
+        case .bytes: " Write it in Base64."
+        case .asset: " Set files in the console."
+        default: ""
+        }
+    }
+
     /// Parses `NAME` or `NAME:TYPE`.
     static func field(_ text: Substring) -> (name: String, type: FieldType?)? {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -56,7 +72,9 @@ enum RecordValueText {
         case .string: return .string(content)
         case .int64: return content == "true" ? .int64(1) : content == "false" ? .int64(0) : Int64(content).map { .int64($0) }
         case .double: return Double(content).flatMap { $0.isFinite ? .double($0) : nil }
-        case .timestamp: return time(content) ?? Int64(content).map { .timestamp($0) }
+        case .timestamp:
+            let isDay = content.wholeMatch(of: /\d{4}-\d\d-\d\d/) != nil
+            return time(isDay ? content + "T00:00:00Z" : content) ?? Int64(content).map { .timestamp($0) }
         case .bytes: return Base64.decode(content).map { .bytes($0) }
         case .reference:
             let name = content.hasPrefix("@") ? String(content.dropFirst()) : content
