@@ -44,7 +44,12 @@ final class ContainerSizes: Sendable {
         let bytes = usage.reduce(Int64(0)) { $0 + $1.usage.records }
         let isSmall = databases <= Self.smallDatabases && bytes <= Self.smallBytes
         let last = counted.withLock { $0 }
-        if let last, (0..<(isSmall ? Self.smallMilliseconds : Self.milliseconds)).contains(service.now - last.time) { return last }
+        // A small server does not show a new container without counts.
+        if let last, !isSmall || usage.allSatisfy({ last.size(of: $0.containerIdentifier, $0) != nil }),
+            (0..<(isSmall ? Self.smallMilliseconds : Self.milliseconds)).contains(service.now - last.time)
+        {
+            return last
+        }
         if isSmall { return try await count(usage, service) }
         visit.yield()
         return last

@@ -96,6 +96,10 @@ struct RecordPages {
     func query(_ known: [Place]? = nil) async throws -> (RecordQuery, types: [String]) {
         let schema = try await parent.schemas.export(parent.environment).completed
         let types = schema.types.keys.filter { $0 != UsersType.name }.sorted()
+        // The records of another type are not what a link to a removed one is about.
+        if let type = items["type"], !type.isEmpty, !types.contains(type) {
+            throw WireError(.notFound, "The record type '\(type.prefix(64))' does not exist.")
+        }
         let place: (scope: DatabaseScope, zone: String)
         if let named = RecordQuery.place(items) {
             place = named

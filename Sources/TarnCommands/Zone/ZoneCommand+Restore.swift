@@ -29,7 +29,7 @@ extension ZoneCommand {
         func run() async throws {
             let (zoneID, time) = (ZoneID(zoneName: zone), at.milliseconds)
             let restoration = try await options.withStore(
-                mustExist: true, name: place.user, audited: CommandAudit("zone.restore", place.user)
+                mustExist: true, name: place.user, audited: CommandAudit("zone.restore", place.auditSubject)
             ) { store in
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)

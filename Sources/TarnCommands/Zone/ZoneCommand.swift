@@ -54,7 +54,8 @@ struct ZoneCommand: AsyncParsableCommand {
 
         func run() async throws {
             let (zoneID, reason) = (ZoneID(zoneName: zone), reason)
-            try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.user)) { store in
+            try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.auditSubject)) {
+                store in
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {
@@ -84,6 +85,8 @@ struct ZoneOwnerOptions: ParsableArguments {
 
     var container: String { app.container }
     var environment: CloudEnvironment { app.environment }
+    /// As ``ListZones`` has it: without the names of zones.
+    var auditSubject: String { "\(user), \(container) \(environment.rawValue)" }
 
     /// The error of an operation on a zone, with the nearest name if the zone does not exist.
     func zoneError(_ zone: String, _ error: WireError, in store: any OperatedStorage) async -> CommandError {

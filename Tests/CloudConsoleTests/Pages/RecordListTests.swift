@@ -100,6 +100,13 @@ import Testing
         #expect(names(await get("")) == ["first"])
     }
 
+    @Test(arguments: ["", "/export.json", "/export.csv", "/import"]) func aTypeThatDoesNotExistIsNamed(_ page: String) async throws {
+        try await create([thing("a", [:])])
+        let answer = await visitor.get("\(Self.list)\(page)?place=private/Garden&type=Gone")
+        #expect(answer.status == 404)
+        #expect(answer.text.contains("The record type &#39;Gone&#39; does not exist."), "\(answer.text)")
+    }
+
     @Test func theFirstListShowsAZoneWithRecords() async throws {
         try await create([thing("a", ["n": .int64(1)])])
         let text = await visitor.get("\(Self.list)?type=Thing").text

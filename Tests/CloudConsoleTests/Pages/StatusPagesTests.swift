@@ -208,6 +208,14 @@ import Testing
         #expect(!later.contains("counted"))
     }
 
+    @Test func aNewContainerIsCountedAtOnce() async throws {
+        let (village, _) = try await BrowserSession.signedIn()
+        let sizes = ContainerSizes()
+        let usage = try await village.store.containerUsage()
+        #expect(try await sizes.counts([], village.service)?.sizes.isEmpty == true)
+        #expect(try await sizes.counts(usage, village.service)?.sizes.map(\.records) == [1])
+    }
+
     @Test func countsThatEndedAtTheirBoundsAreMarked() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()
         var bounds = CountBounds()
