@@ -24,6 +24,7 @@ extension ConsolePages {
         guard found.session.use == (key == nil ? .console : .operatorKey),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
+        console.service.noteUse(ofSession: found.id, by: request)
         // Requests of the protocol take theirs when they are answered, as JSON.
         if !PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: found.session.account) }
         let isPost = request.method == "POST"

@@ -176,6 +176,13 @@ extension CloudService {
         )
     }
 
+    /// Notes the time, the network and the browser of a request of a session, for the lists of the account's sessions.
+    ///
+    /// - Parameter id: Of the session.
+    package func noteUse(ofSession id: [UInt8], by request: ServiceRequest) {
+        uses.note(.session(idHash: accounts.sha256(id)), CredentialUse(of: request, time: surroundings.now()))
+    }
+
     /// The flow of a sign-in page's address, or nil if the address was forged or has expired.
     package func signInFlow(_ text: String) -> SignInFlow? {
         SignInFlow(opening: text, now: surroundings.now(), by: engine.sealer)

@@ -61,6 +61,16 @@ import Testing
         #expect(await visitor.get("/console/users/nobody/devices.json").status == 404)
     }
 
+    @Test func sessionsOfTheConsoleAreListedWithTheirLastUse() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        village.clock.advance(seconds: 5)
+        #expect(await visitor.get("/console/settings").status == 200)
+        try await village.service.storeCredentialUses()
+        let accesses = try await village.store.accesses(ofUser: "mia")
+        let session = try #require(accesses.first { $0.kind == .session(.console, deviceID: nil) })
+        #expect(session.lastUse?.time == village.clock.now)
+    }
+
     @Test func connectionsAreListedOnceAndTheNewestFirst() {
         let clock = HandClock()
         let hub = PushHub(now: { clock.now })
