@@ -27,6 +27,13 @@ import Testing
         await device.stop()
     }
 
+    @Test func anUnknownHostIsNamed() async throws {
+        let folder = try Folder()
+        let ended = try await Programs.run(
+            "tarn", ["serve", "--data", folder.path("server"), "--host", "no-such-host.invalid", "--port", "0"], in: folder)
+        expectOneSentence(ended, "The host 'no-such-host.invalid' is unknown")
+    }
+
     @Test func aDataFolderThatCannotBeMadeIsNamed() async throws {
         let folder = try Folder()
         let impossible = try folder.pathNobodyCanMake()

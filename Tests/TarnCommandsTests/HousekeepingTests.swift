@@ -26,4 +26,21 @@ import Testing
             ], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         #expect(names.all.withLock { $0 } == ["second", "third"])
     }
+
+    /// A server that stops, or cannot start, reports no faults of its housekeeping.
+    @Test func stepsOfAServerThatStopsAreLeftOut() async {
+        let names = Names()
+        let task = Task {
+            await Housekeeping.run(
+                [
+                    Housekeeping.Step(name: "first") {
+                        withUnsafeCurrentTask { $0?.cancel() }
+                        throw CancellationError()
+                    },
+                    Housekeeping.Step(name: "second") { names.add("second") },
+                ], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+        await task.value
+        #expect(names.all.withLock { $0 }.isEmpty)
+    }
 }

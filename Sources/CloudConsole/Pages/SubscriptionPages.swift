@@ -34,7 +34,7 @@ struct SubscriptionPages {
         case .database: "any change in the database"
         case .zone(let zoneID): "changes in the zone \(zoneID.zoneName)"
         case .query(let query):
-            "\(query.query.recordType): \(query.firesOn.map(\.rawValue).sorted().joined(separator: ", ")), \(query.query.filters.count) filters"
+            "\(query.query.recordType): \(query.firesOn.map(\.rawValue).sorted().joined(separator: ", ")), \(FieldText.count(query.query.filters.count, "filter"))"
         }
     }
 }

@@ -444,6 +444,8 @@ struct LocalServer {
             throw CommandError("Port \(port) is not allowed to you: choose one above 1023 with --port.")
         } catch let error as IOError where error.errnoCode == EADDRNOTAVAIL {
             throw CommandError("This machine has no address \(host): choose one it has with --host.")
+        } catch let error as SocketAddressError.UnknownHost {
+            throw CommandError("The host '\(error.host)' is unknown: choose an address of this machine with --host.")
         }
         await spans?.flush()
         try await CommandError.translating(data: data, database: database) { try store.close() }

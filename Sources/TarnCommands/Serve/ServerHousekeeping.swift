@@ -128,6 +128,9 @@ struct Housekeeping: ServiceLifecycle.Service {
         for step in steps {
             do {
                 try await step.run()
+            } catch is CancellationError where Task.isCancelled {
+                // The server stops, and the next one goes on.
+                return
             } catch {
                 let cause = (error as? StorageFailure)?.what ?? "\(type(of: error))"
                 logger.error("could not remove what expired", metadata: ["step": "\(step.name)", "cause": "\(cause)"])
