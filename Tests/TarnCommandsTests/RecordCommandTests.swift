@@ -131,6 +131,23 @@ import Testing
         #expect(try Record(json: Array(found.output.utf8)).fields == fields)
     }
 
+    @Test func theConsolesExportIsImported() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let file = folder.path + "/Note.json"
+        let record = #"{"recordName":"n1","recordType":"Note","fields":{"title":{"type":"STRING","value":"Milk"}}}"#
+        try Data("{\"records\":[\n\(record),\n\(record)\n]}\n".utf8).write(to: URL(filePath: file))
+        let twice = await CommandRun(["record", "import", file] + place)
+        #expect(twice.notes.contains("line 3: the record n1 is in line 2 already"), "\(twice.notes)")
+        try Data("{\"records\":[\n\(record)\n]}\n".utf8).write(to: URL(filePath: file))
+        let imported = await CommandRun(["record", "import", file] + place)
+        #expect(imported.output == "1 records imported\n", "\(imported.notes)")
+        // One line is a file of JSON lines.
+        try Data(record.utf8).write(to: URL(filePath: file))
+        #expect(await CommandRun(["record", "import", file] + place).output == "1 records imported\n")
+    }
+
     @Test(arguments: ["ü", "_n1"]) func namesOfAFileAreCheckedBeforeTheImport(_ name: String) async throws {
         let folder = ScratchFolder("tarn-record")
         _ = await CommandRun("user", "add", "mia", "--data", folder.path)

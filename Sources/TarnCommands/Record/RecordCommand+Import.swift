@@ -13,7 +13,7 @@ extension RecordCommand {
             abstract: "Import records from a file.",
             discussion: Help.discussion(
                 """
-                Reads JSON lines or CSV as 'tarn record export' writes them. The whole file is checked first: if a line is invalid, the \
+                Reads JSON lines or CSV as 'tarn record export' writes them, or the JSON of the console's export. The whole file is checked first: if a line is invalid, the \
                 errors name their lines, and nothing is written. A record that exists is replaced; it keeps its files of assets, and with CSV \
                 also its parent and its fields without a column. Shares and the records of users are left out.
                 """,
@@ -108,6 +108,14 @@ struct RecordFile {
     }
 
     private mutating func readLines(_ text: String) {
+        // The console's export: a record per line, from the second line on.
+        if let file = try? LookupRecordsResponse(json: Array(text.utf8)), !file.results.isEmpty {
+            for (index, result) in file.results.enumerated() {
+                guard case .record(let record) = result else { continue }
+                add(record, line: index + 2)
+            }
+            return
+        }
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
             if line.isEmpty { continue }
@@ -164,7 +172,8 @@ struct RecordFile {
         lines[source.recordName] = line
         // Stamps and versions are the server's.
         var record = Record(
-            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !ImportedRecord.isAsset($0.value) })
+            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !ImportedRecord.isAsset($0.value) }
+        )
         record.sharing.parent = source.sharing.parent
         records.append(Item(line: line, record: record))
     }

@@ -252,6 +252,16 @@ import Testing
         #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "replace"]).text.contains("2 of 2"))
     }
 
+    /// The list refers to `tarn record export` for large zones.
+    @Test(arguments: [1, 2]) func jsonLinesOfTheCommandLineAreImported(_ count: Int) async throws {
+        try await create([thing("old", Self.values)])
+        let fields = try #require(try await mia.lookup("old")[0].record).fields
+        let lines = (0..<count).map { String(decoding: thing("t\($0)", Self.values).encoded(), as: UTF8.self) + "\n" }
+        let done = await visitor.post("\(Self.list)/import?place=private/Garden&type=Thing", ["text": lines.joined(), "existing": "keep"])
+        #expect(done.text.contains("\(count) of \(count) records imported."), "\(done.text)")
+        #expect(try await mia.lookup("t0")[0].record?.fields == fields)
+    }
+
     @Test func anImportKeepsTheParentsOfRecords() async throws {
         var child = thing("child", ["number": .int64(2)])
         child.sharing.parent = "root"
