@@ -120,6 +120,18 @@ import ValueSimulation
         #expect(sides.repaired.sides == ["A.imageData → B", "B.attachment → A"])
     }
 
+    /// With the mark of the item in flight, the response to it would settle the repair, and nothing would send that.
+    @Test(arguments: [MirrorStage.uploaded, .needsUpload]) func aRepairedRecordHasALaterMarkThanAnItemInFlight(stage: MirrorStage) {
+        var sides = Sides()
+        sides.set("imageData", of: sides.first, to: sides.second, changedAt: 2)
+        sides.change(sides.second, at: 1)
+        sides.records[sides.first]?.mark = 5
+        sides.records[sides.second]?.mark = 7
+        sides.records[sides.first]?.stage = stage
+        #expect(sides.repair.records.map(\.recordName) == ["B"])
+        #expect(sides.repair.records.map(\.mark) == [8])
+    }
+
     /// The first record of a relocated object is unsent, and its change is older than that.
     @Test func aRelocatedSideHasTheDateOfItsSourceRecord() {
         var sides = Sides()

@@ -145,6 +145,10 @@ import ValueSimulation
     /// A label was deleted on one device, relocated by another, and made again: the source record that had the name again was never deleted.
     @Test func aLessonOfASourceRecordThatReturnsStaysLearnt() { #expect(FeatureWorld.violations(seed: 810_008_800) == []) }
 
+    /// A new document of a shared folder had the mark of the next transaction. That moved it in the list while it was in flight: its new
+    /// position was never sent.
+    @Test func aLessonOfPositionsThatChangeInFlightStaysLearnt() { #expect(FeatureWorld.violations(seed: 810_114_753) == []) }
+
     /// A join record of a deleted label was sent without a position, and another device had created the label again.
     @Test func aLessonOfPositionsOfADeletedMemberStaysLearnt() { #expect(FeatureWorld.violations(seed: 70_069_437) == []) }
 

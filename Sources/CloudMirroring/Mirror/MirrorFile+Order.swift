@@ -34,7 +34,7 @@ extension MirrorFile {
             else { continue }
             if let relationship {
                 try self.writer(writer, zone: zone).write(rank: rank.text, of: state.key, in: relationship)
-                try self.writer(writer, zone: zone).markForUpload(state.key, mark: mark)
+                try self.writer(writer, zone: zone).markForUpload(state.key, mark: ChangeMark.next(after: state.mark, in: mark))
             } else {
                 try replaceLinks(of: state.recordName, rank, in: list, mark: mark, writer, metadata)
             }

@@ -41,8 +41,8 @@ package struct RecordState: Hashable, Sendable {
     /// nil until the server accepted or delivered the record.
     package var changeTag: String?
     package var stage: MirrorStage
-    /// The number of the history transaction that last changed the object. A response to an older change does not make the record
-    /// ``MirrorStage/uploaded``.
+    /// The number of the history transaction that last changed the object, or a greater one (``ChangeMark``). A response to an item with
+    /// another mark does not make the record ``MirrorStage/uploaded``.
     package var mark: Int64
     /// The number of the last full fetch that returned the record.
     package var generation: Int64

@@ -68,14 +68,10 @@ extension ExportScan {
             // Deleted on another device: the next import removes the row, so its edits are not sent.
             guard record.stage != .missing else { return }
             record.stage = .needsUpload
-            record.mark = mark(behind: loaded.records[key]?.mark)
+            record.mark = ChangeMark.next(after: loaded.records[key]?.mark, in: mark)
             record.failure = nil
             put(record)
         }
-
-        /// The mark of a change to an item that had one. An item that was moved behind others may have the mark of a later transaction, and a
-        /// change with the mark of an item in flight would count as sent.
-        private func mark(behind known: Int64?) -> Int64 { max(mark, known.map { $0 + 1 } ?? mark) }
 
         private mutating func put(_ record: RecordState) {
             // Links that were made here are in order since.
@@ -122,7 +118,7 @@ extension ExportScan {
             guard var record = records[key] else { return }
             if record.stage != .needsDelete {
                 record.stage = .needsDelete
-                record.mark = mark(behind: loaded.records[key]?.mark)
+                record.mark = ChangeMark.next(after: loaded.records[key]?.mark, in: mark)
                 record.failure = nil
                 put(record)
             }
@@ -139,7 +135,7 @@ extension ExportScan {
         private mutating func delete(_ link: LinkState) {
             var link = link
             link.stage = .needsDelete
-            link.mark = mark(behind: touched.contains(link.recordName) ? nil : link.mark)
+            link.mark = ChangeMark.next(after: touched.contains(link.recordName) ? nil : link.mark, in: mark)
             link.failure = nil
             if touched.insert(link.recordName).inserted { linkOrder.append(link.recordName) }
             links[link.recordName] = link

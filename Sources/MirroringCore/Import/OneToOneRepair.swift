@@ -187,6 +187,8 @@ package struct OneToOneRepair: Hashable, Sendable {
             rows[key]?.values[slot] = value
             if !changed.contains(key) { changed.append(key) }
             state.stage = .needsUpload
+            // A relocation repairs relationships while a batch is in flight.
+            state.mark = ChangeMark.next(after: state.mark)
             state.failure = nil
             records[key] = state
         }

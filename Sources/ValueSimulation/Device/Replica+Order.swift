@@ -87,7 +87,7 @@ extension Replica {
             if let relationship {
                 positions[state.key, default: [:]][relationship] = rank.text
                 state.stage = .needsUpload
-                state.mark = mark
+                state.mark = ChangeMark.next(after: state.mark, in: mark)
                 state.failure = nil
                 zones[number].put(state)
             } else {
