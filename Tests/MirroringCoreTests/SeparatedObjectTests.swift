@@ -236,6 +236,65 @@ import Testing
         #expect(state.ancestor.unapplied[MirrorNames.supersededBy] == nil)
     }
 
+    /// Returns the plan of the deletion of `b`, after the server has saved the list without it.
+    private func planDeletion(of object: RecordState) throws -> ImportPlan {
+        var loaded = try loaded(survivor(listing: []))
+        loaded.records["b"] = object
+        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor(listing: []) : nil }
+        return ImportPlan.make(deletion, loaded: loaded, mapping: mapping)
+    }
+
+    /// The server rejected a change of the object, so it is not sent with the list. Another device had merged the two for the former list, and
+    /// deleted the record: the note lost its tag.
+    @Test(arguments: [Int.max, 1]) func aRejectedObjectIsUpdatedWithItsNextChange(itemsMax: Int) throws {
+        var object = separated
+        object.stage = .needsUpload
+        object.mark = 3
+        object.failure = "too large"
+        let plan = try plan(others: [object], itemsMax: itemsMax)
+        #expect(plan.items.map(\.recordName) == ["a"])
+        let noted = try #require(plan.changes.records.first)
+        #expect(noted.recordName == "b")
+        #expect(noted.stage == .needsUpload)
+        #expect(noted.mark == 3)
+        #expect(noted.failure == "too large")
+        #expect(try target(planDeletion(of: noted)) == .reference(key(tag, 1)))
+        // The list may be sent more than once.
+        #expect(try self.plan(others: [noted]).changes.isEmpty)
+        var changed = noted
+        changed.failure = nil
+        let settlement = ExportSettlement.settle(
+            try batch([changed]), outcomes: ["b": saved("b")], generation: 0, records: ["b": changed], links: [:], mapping: mapping)
+        #expect(try target(planDeletion(of: #require(settlement.changes.records.first))) == .null)
+    }
+
+    /// Not one transaction of the server: it saved the list, and not the object's record. Nothing was pending, so nothing updated the record.
+    @Test(arguments: [nil, CloudFailure(.serviceUnavailable, "later"), CloudFailure(.invalidArguments, "invalid")])
+    func anObjectIsUpdatedAfterAListThatIsSavedAlone(failure: CloudFailure?) throws {
+        var outcomes = ["a": saved("a")]
+        outcomes["b"] = failure.map { .refused($0) }
+        var state = try #require(try settle(outcomes))
+        #expect(state.stage == .needsUpload)
+        #expect(try target(planDeletion(of: state)) == .reference(key(tag, 1)))
+        #expect((state.failure == nil) == (failure?.code != .invalidArguments))
+        state.failure = nil
+        let item = try #require(try batch([state]).first)
+        #expect(item.recordName == "b")
+        #expect(item.operation == .update)
+        #expect(item.record.fields.isEmpty)
+        let settlement = ExportSettlement.settle(
+            [item], outcomes: ["b": saved("b")], generation: 0, records: ["b": state], links: [:], mapping: mapping)
+        #expect(settlement.changes.records.map(\.stage) == [.uploaded])
+    }
+
+    @Test func anObjectWithoutAResponseStaysIfItsListIsNotSaved() throws {
+        #expect(try settle(["a": conflict]) == nil)
+        #expect(try settle([:]) == nil)
+        var object = separated
+        object.stage = .needsDelete
+        #expect(try settle(["a": saved("a")], object: object) == nil)
+    }
+
     @Test func anObjectOfABatchWithItsListIsNotDeferred() throws {
         #expect(try plan().changes.records.isEmpty)
     }
@@ -249,10 +308,7 @@ import Testing
             object = try #require(settlement.changes.records.first)
             #expect(object.stage == .missing)
         }
-        var loaded = try loaded(survivor(listing: []))
-        loaded.records["b"] = object
-        loaded.restoreRedirects(of: ["b"]) { $0 == "a" ? survivor(listing: []) : nil }
-        let plan = ImportPlan.make(deletion, loaded: loaded, mapping: mapping)
+        let plan = try planDeletion(of: object)
         #expect(target(plan) == .reference(key(tag, 1)))
         #expect(plan.bookkeeping.records.first { $0.recordName == "a" }?.merged.names == ["b"])
     }

@@ -89,7 +89,7 @@ package struct BatchPlan: Hashable, Sendable {
             var found: Set<String> = [name]
             var waiting = loaded.separated[name] ?? []
             while let state = waiting.popLast() {
-                guard !planned.contains(state.recordName), found.insert(state.recordName).inserted,
+                guard !planned.contains(state.recordName), found.insert(state.recordName).inserted, state.failure == nil,
                     state.stage == .uploaded || loaded.rows[state.key] != nil
                 else { continue }
                 updates.append(
@@ -98,16 +98,12 @@ package struct BatchPlan: Hashable, Sendable {
             }
             return updates
         }
-        /// Notes the objects of which this batch has the shorter list, and not the update. Their records are updated by a later batch: the
-        /// server rejects that if another device has merged the object by then. They are behind the list in the queue, or a list that
-        /// fails would be tried again and again between updates that succeed.
+        /// Notes the objects of which this batch has the shorter list, and not the update.
         func deferUpdates(separatedBy list: ExportBatch.Item) {
-            for var state in loaded.separated[list.recordName] ?? [] where !planned.contains(state.recordName) {
+            for state in loaded.separated[list.recordName] ?? [] where !planned.contains(state.recordName) {
                 guard state.stage == .uploaded || loaded.rows[state.key] != nil, deferred[state.recordName] == nil else { continue }
-                state.stage = .needsUpload
-                state.mark = max(state.mark, list.mark + 1)
-                state.supersedingRecord = list.recordName
-                deferred[state.recordName] = state
+                let updated = state.updated(after: list)
+                if state.failure == nil || updated != state { deferred[state.recordName] = updated }
             }
         }
         defer {

@@ -88,6 +88,7 @@ package struct ExportSettlement: Hashable, Sendable {
         for item in items {
             guard let outcome = outcomes[item.recordName] else {
                 verdict.postponed += 1
+                if let record = records[item.recordName] { settle(record, without: separations) }
                 continue
             }
             if item.isLink, let link = links[item.recordName] {
@@ -96,6 +97,13 @@ package struct ExportSettlement: Hashable, Sendable {
                 settle(record, item, outcome, assets[item.recordName] ?? [:], generation, mapping, separations, isAlone: isAlone)
             }
         }
+    }
+
+    /// Settles a record without a response to its item. It stays as it is, unless the server saved a list that it has to be updated after.
+    private mutating func settle(_ present: RecordState, without separations: SentSeparations) {
+        var state = present
+        separations.note(nil, in: &state)
+        if state != present { changes.records.append(state) }
     }
 
     private mutating func settle(

@@ -6,8 +6,9 @@ import CloudWire
 // An object that this device merged, and that turned out to be another object, is taken off the survivor's list of superseded records. Until
 // that change is sent, another device may merge the two after all: the server's list is right for a record that the server deletes. So the
 // batch with the shorter list updates the object's record, too, without fields: the server rejects it if the record was deleted meanwhile,
-// and a deletion that comes later is one of a device that knows of both. If the batch has no room for that, the record is updated after the
-// list, and until the server has saved it, a deletion of it is a merge.
+// and a deletion that comes later is one of a device that knows of both. If the batch has no room for that, or the server saves the list alone,
+// the record is updated after the list. If the server rejected a change of the object before, the record is updated with its next change. Until
+// the server has saved it, a deletion of it is a merge.
 
 extension RecordState {
     /// The record that superseded the object until this device found that they are two objects; nil for other objects.
@@ -28,12 +29,31 @@ extension RecordState {
         stage == .needsUpload && changeTag != nil ? ancestor.mergedNames.names.subtracting(merged.names) : []
     }
 
-    /// Whether a batch may update the record with the list of its survivor. A deletion is sent in its own right.
-    fileprivate var isUpdatable: Bool {
-        switch stage {
-        case .uploaded, .needsUpload: role == .current && changeTag != nil && failure == nil
-        case .needsDelete, .missing: false
-        }
+    /// Whether the record has to be updated with the list of its survivor, or after it. A deletion is sent in its own right.
+    fileprivate var isUpdatable: Bool { isShown && role == .current && changeTag != nil }
+
+    private var isShown: Bool { stage == .uploaded || stage == .needsUpload }
+
+    /// Returns the record of an object that a list of this device no longer has, and whose own update is not sent with that. The record is
+    /// updated by a later batch: the server rejects that if another device has merged the object by then.
+    ///
+    /// - Parameter list: Of the survivor. The record is behind it in the queue, or a list that fails would be tried again and again between
+    ///   updates that succeed.
+    func updated(after list: ExportBatch.Item) -> RecordState {
+        var state = self
+        state.supersedingRecord = list.recordName
+        // A rejected change waits for the next one.
+        if failure != nil { return state }
+        state.stage = .needsUpload
+        state.mark = max(mark, list.mark + 1)
+        return state
+    }
+
+    /// Notes that the server saved a list without the object, and not the object's record.
+    fileprivate mutating func awaitUpdate(after list: String) {
+        guard isShown else { return }
+        supersedingRecord = list
+        stage = .needsUpload
     }
 
     /// Whether this device merged the object into another one, and has not sent its deletion.
@@ -57,7 +77,7 @@ extension BatchPlan.Loaded {
                 separated[survivor.recordName, default: []].append(state)
                 guard known.insert(name).inserted else { continue }
                 if state.stage == .needsUpload { try load(&self, state) }
-                if !state.namesOffList.isEmpty { survivors.append(state) }
+                if state.failure == nil, !state.namesOffList.isEmpty { survivors.append(state) }
             }
         }
     }
@@ -78,17 +98,19 @@ struct SentSeparations {
     }
 
     /// Notes the server's response to the update of a record.
-    func note(_ outcome: ItemOutcome, in state: inout RecordState) {
+    ///
+    /// - Parameter outcome: nil if the server executed a part of the batch without the update.
+    func note(_ outcome: ItemOutcome?, in state: inout RecordState) {
         let survivor = survivors[state.recordName]
         switch outcome {
         case .saved:
             // The server has the shorter list by now, or the batch that sends it names the record again.
             if state.supersedingRecord != nil { state.supersedingRecord = nil }
             if survivor?.isSaved == true { state.ancestor.unapplied[MirrorNames.separatedFrom] = nil }
-        case .refused(let failure):
+        case .refused(let failure) where failure.code == .unknownItem || failure.code == .serverRecordChanged:
             // The next import may bring a deletion of the record. Without the list it would not be recognised as a merge.
-            guard let survivor, survivor.isSaved, failure.code == .unknownItem || failure.code == .serverRecordChanged else { return }
-            state.supersedingRecord = survivor.name
+            if let survivor, survivor.isSaved { state.supersedingRecord = survivor.name }
+        case .refused, nil: if let survivor, survivor.isSaved { state.awaitUpdate(after: survivor.name) }
         case .deleted, .aborted: return
         }
     }
