@@ -78,13 +78,32 @@ extension NSManagedObject {
             guard case .object(let box) = values[slot], isMarkedInserted || committed?[slot] != values[slot],
                 case .attribute(let attribute) = layout.entity.slots[slot]
             else { continue }
-            let transformer = AttributeTransformer(attribute)
-            guard let data = transformer.data(of: box.value) else {
-                throw CocoaError(
-                    .persistentStoreSave, sentence: "\(layout.name).\(attribute.name) \(transformer.refusal(of: box.value)).",
-                    userInfo: [NSValidationKeyErrorKey: attribute.name, NSAffectedObjectsErrorKey: [self]])
-            }
-            box.data = data
+            try layout.encode(box, of: attribute, userInfo: [NSAffectedObjectsErrorKey: [self]])
         }
+    }
+}
+
+extension EntityLayout {
+    /// Encodes the transformable values of a row that no object has.
+    ///
+    /// - Throws: `CocoaError` 134030 that names the attribute.
+    func encodeTransformables(of values: ContiguousArray<StoredValue>) throws {
+        for slot in transformableSlots {
+            guard case .object(let box) = values[slot], case .attribute(let attribute) = entity.slots[slot] else { continue }
+            try encode(box, of: attribute)
+        }
+    }
+
+    /// Encodes a value for the store, which reads the data only.
+    ///
+    /// - Throws: `CocoaError` 134030 that names the attribute.
+    func encode(_ box: BoxedValue, of attribute: Attribute, userInfo: [String: Any] = [:]) throws {
+        let transformer = AttributeTransformer(attribute)
+        guard let data = transformer.data(of: box.value) else {
+            throw CocoaError(
+                .persistentStoreSave, sentence: "\(name).\(attribute.name) \(transformer.refusal(of: box.value)).",
+                userInfo: userInfo.merging([NSValidationKeyErrorKey: attribute.name]) { $1 })
+        }
+        box.data = data
     }
 }

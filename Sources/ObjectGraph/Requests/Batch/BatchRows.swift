@@ -15,9 +15,12 @@ final class ObjectRows: BatchRowSource {
         object = NSManagedObject.make(layout.description, insertedInto: nil)
     }
 
-    func next() -> ContiguousArray<StoredValue>? {
+    /// - Throws: `CocoaError` 134030 for a transformable value that cannot be encoded.
+    func next() throws -> ContiguousArray<StoredValue>? {
         object.beginAnew()
-        return handler(object) ? nil : object.values
+        if handler(object) { return nil }
+        try object.layout.encodeTransformables(of: object.values)
+        return object.values
     }
 
     var givenSlots: [Int] { object.changedSlots() }
@@ -47,7 +50,8 @@ final class DictionaryRows: BatchRowSource {
         }
     }
 
-    /// - Throws: `CocoaError` 134070 for a key that isn't an attribute, or a value that the attribute cannot have.
+    /// - Throws: `CocoaError` 134070 for a key that isn't an attribute, or a value that the attribute cannot have; 134030
+    ///   for a transformable value that cannot be encoded.
     func next() throws -> ContiguousArray<StoredValue>? {
         guard let row = nextDictionary() else { return nil }
         var values = layout.defaults
@@ -66,6 +70,7 @@ final class DictionaryRows: BatchRowSource {
             values[slot] = stored
             givenSlots.append(slot)
         }
+        try layout.encodeTransformables(of: values)
         return values
     }
 }

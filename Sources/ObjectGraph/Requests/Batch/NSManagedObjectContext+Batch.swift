@@ -90,7 +90,10 @@ extension NSBatchUpdateRequest: ExecutableRequest {
         }
         switch slot {
         case .attribute(let attribute):
-            if let stored = AttributeCoding.stored(value, as: attribute.type) { return .constant(stored) }
+            if let stored = AttributeCoding.stored(value, as: attribute.type) {
+                if case .object(let box) = stored { try layout.encode(box, of: attribute) }
+                return .constant(stored)
+            }
         case .toOne(let relationship):
             if value is NSNull { return .constant(.null) }
             let key = (value as? NSManagedObject)?.key ?? (value as? NSManagedObjectID)?.key
