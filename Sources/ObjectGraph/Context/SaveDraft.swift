@@ -68,7 +68,9 @@ struct SaveDraft {
             part.changes.inserts.append(Row(key: key, version: 1, values: object.values))
             part.commit.inserted.append(key)
         } else {
-            let slots = object.changedSlots()
+            var slots = object.changedSlots()
+            // The store increments counts, so a value from an object would stay wrong.
+            if !object.layout.derivedSlots.isEmpty { slots.removeAll(where: object.layout.derivedSlots.contains) }
             let linked =
                 object.toMany.isUntouched
                 ? [] : object.layout.manyToMany.filter { object.toMany[$0].hasChanges } + object.rearranged

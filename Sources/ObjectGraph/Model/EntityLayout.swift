@@ -34,6 +34,8 @@ package final class EntityLayout: @unchecked Sendable {
     let transformableSlots: [Int]
     /// Slots of transient properties, which are never saved.
     let transientSlots: [Int]
+    /// Slots of derived attributes, which the store alone writes.
+    let derivedSlots: [Int]
     /// Properties with validation predicates.
     let predicateChecks: [(name: String, checks: [(predicate: NSPredicate, warning: Any?)])]
     let fetchedProperties: [String: NSFetchedPropertyDescription]
@@ -56,6 +58,7 @@ package final class EntityLayout: @unchecked Sendable {
             case .toOne(let relationship): relationship.declaration.isTransient
             }
         }
+        derivedSlots = slots { if case .attribute(let attribute) = $0 { attribute.derivationExpression != nil } else { false } }
         predicateChecks = description.properties.filter { !$0.validationPredicates.isEmpty }.map { property in
             let warnings = property.validationWarnings
             let checks = property.validationPredicates.enumerated().map { index, predicate -> (predicate: NSPredicate, warning: Any?) in

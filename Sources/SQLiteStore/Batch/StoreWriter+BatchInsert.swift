@@ -87,9 +87,17 @@ extension StoreWriter {
             outcome.deleted += deletion.deleted
         }
         let slots = rule == .overwrite ? Array(entity.slots.indices) : source.givenSlots
-        try write(values, slots.filter { if case .attribute = entity.slots[$0] { true } else { false } }, to: survivor)
+        try write(values, slots.filter { isWritten($0, entity) }, to: survivor)
         if listsKeys { outcome.updated.append(survivor) }
         outcome.count += 1
+    }
+
+    /// Whether a row's values replace those of a stored row at a slot. Triggers compute derived attributes.
+    private func isWritten(_ slot: Int, _ entity: StoredEntity) -> Bool {
+        guard case .attribute = entity.slots[slot], case .attribute(let attribute) = layout.model.entities[entity.index].slots[slot] else {
+            return false
+        }
+        return attribute.derivationExpression == nil
     }
 
     /// Rows with equal values under some uniqueness constraint, oldest first.

@@ -59,4 +59,30 @@ import Testing
             #expect(stored.isEmpty)
         }
     }
+
+    /// The store increments counts, so a count that an upsert wrote would stay wrong.
+    @Test func anUpsertLeavesDerivedValues() throws {
+        let (list, entry) = (Versions.entity("List"), Versions.entity("Entry"))
+        let count = NSDerivedAttributeDescription()
+        count.name = "count"
+        count.attributeType = .integer64AttributeType
+        count.derivationExpression = NSExpression(format: "entries.@count")
+        list.properties = [Library.attribute("name", .stringAttributeType), count]
+        list.uniquenessConstraints = [["name"]]
+        entry.properties = [Library.attribute("name", .stringAttributeType)]
+        Library.connect(list, "entries", toMany: true, with: entry, "list", toMany: false)
+        try Versions.withFolder { folder in
+            try Versions.open(folder.appendingPathComponent("a.sqlite"), Versions.model([list, entry])) { context throws in
+                let owner = Versions.insert("List", ["name": "a"], context)
+                _ = Versions.insert("Entry", ["name": "b", "list": owner], context)
+                try context.save()
+                for policy in [NSMergePolicy.overwrite, .mergeByPropertyObjectTrump] {
+                    context.mergePolicy = policy
+                    try context.execute(NSBatchInsertRequest(entityName: "List", objects: [["name": "a", "count": 9]]))
+                    context.refreshAllObjects()
+                    #expect(owner.value(forKey: "count") as? Int == 1)
+                }
+            }
+        }
+    }
 }

@@ -28,6 +28,30 @@ struct DerivedAttributeTests {
         }
     }
 
+    /// The store increments counts, so a written one would stay wrong.
+    @Test func aDerivedValueIsWrittenByTheStoreAlone() throws {
+        try Market.withContext { context in
+            let shop = Trader.inserted("shop", context)
+            let ware = Market.ware("one", "abc", context)
+            shop.mutableSetValue(forKey: "wares").add(ware)
+            shop.setValue(50, forKey: "count")
+            try context.save()
+            context.refreshAllObjects()
+            #expect(shop.value(forKey: "count") as? Int == 1)
+            shop.setValue(99, forKey: "count")
+            ware.setValue("loud", forKey: "loud")
+            try context.save()
+            context.refreshAllObjects()
+            #expect(shop.value(forKey: "count") as? Int == 1)
+            #expect(ware.value(forKey: "loud") as? String == "ONE")
+            shop.setValue(99, forKey: "count")
+            shop.mutableSetValue(forKey: "wares").removeAllObjects()
+            try context.save()
+            context.refreshAllObjects()
+            #expect(shop.value(forKey: "count") as? Int == 0)
+        }
+    }
+
     @Test func aDerivedTimeIsTheTimeOfTheLastSave() throws {
         try Market.withContext { context in
             let before = Date(timeIntervalSinceNow: -2)
