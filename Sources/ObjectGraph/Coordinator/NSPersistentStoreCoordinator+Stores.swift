@@ -55,7 +55,7 @@ extension NSPersistentStoreCoordinator {
         try prepareFile(description)
         let arguments = StoreArguments(
             coordinator: self, configuration: description.configuration, url: description.url ?? URL(fileURLWithPath: "/dev/null"),
-            options: description.effectiveOptions)
+            options: description.options)
         let store = storeClass.make(arguments)
         let names = Set(entities.map(\.name))
         let hashes = managedObjectModel.entityVersionHashesByName

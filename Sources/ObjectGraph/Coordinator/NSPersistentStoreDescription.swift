@@ -14,17 +14,34 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     open var configuration: String?
     /// The store's file; `/dev/null` for an in-memory store.
     open var url: URL?
-    /// Whether saves to the store fail.
-    open var isReadOnly = false
-    /// Seconds to wait for a file that another process has locked.
-    open var timeout: TimeInterval = 240
+    /// Whether saves to the store fail: the option `NSReadOnlyPersistentStoreOption`.
+    open var isReadOnly: Bool {
+        get { isOn(NSReadOnlyPersistentStoreOption) }
+        set { storedOptions[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
+    }
+    /// Seconds to wait for a file that another process has locked: the option `NSPersistentStoreTimeoutOption`.
+    open var timeout: TimeInterval {
+        get { (storedOptions[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
+        set { storedOptions[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }
+    }
     /// Whether the store is opened on another thread.
     open var shouldAddStoreAsynchronously = false
-    /// Whether a store of an older model is migrated when it is opened.
-    open var shouldMigrateStoreAutomatically = true
-    /// Whether a migration infers the mapping between the models.
-    open var shouldInferMappingModelAutomatically = true
-    private var storedOptions: [String: NSObject] = [:]
+    /// Whether a store of an older model is migrated when it is opened: the option
+    /// `NSMigratePersistentStoresAutomaticallyOption`.
+    open var shouldMigrateStoreAutomatically: Bool {
+        get { isOn(NSMigratePersistentStoresAutomaticallyOption) }
+        set { storedOptions[NSMigratePersistentStoresAutomaticallyOption] = NSNumber(value: newValue) }
+    }
+    /// Whether a migration infers the mapping between the models: the option
+    /// `NSInferMappingModelAutomaticallyOption`.
+    open var shouldInferMappingModelAutomatically: Bool {
+        get { isOn(NSInferMappingModelAutomaticallyOption) }
+        set { storedOptions[NSInferMappingModelAutomaticallyOption] = NSNumber(value: newValue) }
+    }
+    private var storedOptions: [String: NSObject] = [
+        NSMigratePersistentStoresAutomaticallyOption: NSNumber(value: true),
+        NSInferMappingModelAutomaticallyOption: NSNumber(value: true),
+    ]
     /// Options of other modules: mirroring stores its own here.
     package var attachments: [String: Any] = [:]
 
@@ -38,7 +55,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         self.url = url
     }
 
-    /// The store options by key.
+    /// The store options by key, including those with their own properties.
     open var options: [String: NSObject] { storedOptions }
 
     /// Sets a store option; nil removes it.
@@ -69,33 +86,29 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     private func applyOptions(_ options: [AnyHashable: Any]) {
         for (key, value) in options {
             guard let key = key.base as? String else { continue }
-            switch key {
-            case NSReadOnlyPersistentStoreOption: isReadOnly = Self.isOn(value)
-            case NSMigratePersistentStoresAutomaticallyOption: shouldMigrateStoreAutomatically = Self.isOn(value)
-            case NSInferMappingModelAutomaticallyOption: shouldInferMappingModelAutomatically = Self.isOn(value)
-            case NSPersistentStoreTimeoutOption:
-                if let seconds = (value as? Double) ?? (value as? NSNumber)?.doubleValue { timeout = seconds }
-            case NSSQLitePragmasOption:
+            if key == NSSQLitePragmasOption {
                 for (name, value) in Self.pragmas(value) { setValue(value, forPragmaNamed: name) }
-                continue
-            default: break
+            } else {
+                setOption(Self.object(value), forKey: key)
             }
-            setOption((value as? NSObject) ?? (value is Bool ? NSNumber(value: Self.isOn(value)) : nil), forKey: key)
+        }
+    }
+
+    /// Converts a Swift value as bridging to Objective-C does.
+    private static func object(_ value: Any) -> NSObject? {
+        switch value {
+        case let object as NSObject: object
+        case let flag as Bool: NSNumber(value: flag)
+        case let number as Double: NSNumber(value: number)
+        case let number as Int: NSNumber(value: number)
+        case let text as String: NSString(string: text)
+        default: nil
         }
     }
 
     private static func pragmas(_ value: Any) -> [String: NSObject] {
         if let texts = value as? [String: String] { return texts.mapValues { NSString(string: $0) } }
         return value as? [String: NSObject] ?? [:]
-    }
-
-    /// The options, including those with their own properties.
-    var effectiveOptions: [AnyHashable: Any] {
-        var options: [AnyHashable: Any] = storedOptions
-        options[NSMigratePersistentStoresAutomaticallyOption] = NSNumber(value: shouldMigrateStoreAutomatically)
-        options[NSInferMappingModelAutomaticallyOption] = NSNumber(value: shouldInferMappingModelAutomatically)
-        if isReadOnly { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: true) }
-        return options
     }
 
     /// Whether the store is mirrored.
@@ -115,11 +128,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
         copy.type = type
         copy.configuration = configuration
         copy.url = url
-        copy.isReadOnly = isReadOnly
-        copy.timeout = timeout
         copy.shouldAddStoreAsynchronously = shouldAddStoreAsynchronously
-        copy.shouldMigrateStoreAutomatically = shouldMigrateStoreAutomatically
-        copy.shouldInferMappingModelAutomatically = shouldInferMappingModelAutomatically
         copy.storedOptions = storedOptions
         copy.attachments = attachments
         return copy

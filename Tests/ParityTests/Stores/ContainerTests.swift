@@ -117,6 +117,35 @@ import Testing
         #expect(copy.sqlitePragmas["synchronous"] as? NSString == "NORMAL")
     }
 
+    /// Source: developer.apple.com/documentation/coredata/nspersistentstoredescription/options
+    @Test func optionsAndPropertiesOfADescriptionAreTheSame() {
+        let description = NSPersistentStoreDescription(url: URL(fileURLWithPath: "/tmp/depot.sqlite"))
+        let automatic = [NSMigratePersistentStoresAutomaticallyOption, NSInferMappingModelAutomaticallyOption]
+        #expect(description.options.keys.sorted() == automatic.sorted())
+        for key in automatic { description.setOption(NSNumber(value: false), forKey: key) }
+        #expect(!description.shouldMigrateStoreAutomatically)
+        #expect(!description.shouldInferMappingModelAutomatically)
+        description.setOption(NSNumber(value: true), forKey: NSReadOnlyPersistentStoreOption)
+        #expect(description.isReadOnly)
+        #expect(description.timeout == 240)
+        description.setOption(NSNumber(value: 3), forKey: NSPersistentStoreTimeoutOption)
+        #expect(description.timeout == 3)
+        description.shouldMigrateStoreAutomatically = true
+        #expect(description.options[NSMigratePersistentStoresAutomaticallyOption] as? NSNumber == NSNumber(value: true))
+        description.isReadOnly = false
+        #expect((description.options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue == false)
+    }
+
+    @Test func aStoreIsReadOnlyByItsOption() throws {
+        let url = try Depot.folder().appendingPathComponent("depot.sqlite")
+        let description = NSPersistentStoreDescription(url: url)
+        description.setOption(NSNumber(value: true), forKey: NSReadOnlyPersistentStoreOption)
+        let failures = Counter()
+        container([description]).loadPersistentStores { _, error in if error != nil { failures.add() } }
+        #expect(failures.value == 1)
+        #expect(!FileManager.default.fileExists(atPath: url.path))
+    }
+
     @Test func optionsOfADescriptionReachTheStore() throws {
         let place = try Depot.folder().appendingPathComponent("depot.sqlite")
         let description = NSPersistentStoreDescription(url: place)
