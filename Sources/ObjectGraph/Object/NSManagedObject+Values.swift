@@ -114,11 +114,12 @@ extension NSManagedObject {
         willRead()
         let source = committed ?? values
         var result: [String: Any] = [:]
-        for index in layout.entity.slots.indices {
+        for index in layout.entity.slots.indices where !layout.transientSlots.contains(index) {
             let (name, value) = property(of: index, source)
             if keys?.contains(name) ?? true { result[name] = value }
         }
-        for (index, relationship) in layout.entity.toMany.enumerated() where !flags.contains(.detached) {
+        for (index, relationship) in layout.entity.toMany.enumerated()
+        where !flags.contains(.detached) && !relationship.declaration.isTransient {
             guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
             _ = toManyKeys(index)
             let stored = requireContext().objects(for: toMany[index].storedMembers)

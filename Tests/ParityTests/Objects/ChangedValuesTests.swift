@@ -53,6 +53,23 @@ import Testing
         }
     }
 
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/committedvalues(forkeys:) (persistent
+    /// properties only).
+    @Test func committedValuesHaveNoTransientOnes() throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.inserted("one", context)
+            picture.setValue(5, forKey: "cached")
+            try context.save()
+            #expect(picture.value(forKey: "cached") as? Int == 5)
+            let committed = picture.committedValues(forKeys: nil)
+            #expect(committed["name"] as? String == "one")
+            #expect(committed["cached"] == nil)
+            #expect(committed["preview"] == nil)
+            #expect(picture.committedValues(forKeys: ["cached"]).isEmpty)
+        }
+    }
+
     @Test func settingTheSameValueIsNotAPersistentChange() throws {
         try withAuthor { author, context, _ in
             author.setValue("Woolf", forKey: "name")
