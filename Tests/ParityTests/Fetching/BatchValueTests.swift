@@ -60,6 +60,16 @@ import Testing
         }
     }
 
+    @Test func derivedValuesCannotBeUpdated() throws {
+        try Market.withContext { context in
+            _ = Trader.inserted("shop", context)
+            try context.save()
+            let request = NSBatchUpdateRequest(entityName: "Trader")
+            request.propertiesToUpdate = ["count": 5]
+            #expect(Depot.code { try context.execute(request) } == 134_070)
+        }
+    }
+
     /// The store increments counts, so a count that an upsert wrote would stay wrong.
     @Test func anUpsertLeavesDerivedValues() throws {
         let (list, entry) = (Versions.entity("List"), Versions.entity("Entry"))

@@ -89,6 +89,10 @@ extension NSBatchUpdateRequest: ExecutableRequest {
             value = expression.constantValue ?? NSNull()
         }
         switch slot {
+        case .attribute(let attribute) where attribute.derivationExpression != nil:
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence: "A batch update cannot set '\(layout.name).\(slot.name)', which the store derives from other properties.")
         case .attribute(let attribute):
             if let stored = AttributeCoding.stored(value, as: attribute.type) {
                 if case .object(let box) = stored { try layout.encode(box, of: attribute) }
