@@ -22,9 +22,13 @@ extension NSManagedObjectContext {
 struct DictionaryPlan {
     private struct Column {
         let name: String
+        /// Where the value is in the dictionary: inner dictionaries are values of composites.
+        let keys: [String]
         let expression: PredicateKit.Expression
         /// nil for an expression without a declared result type.
         let type: AttributeType?
+        /// A transformable attribute, whose values are decoded.
+        var transformable: Attribute?
     }
 
     private let plan: FetchPlan
@@ -37,13 +41,14 @@ struct DictionaryPlan {
         self.plan = plan
         self.coordinator = coordinator
         let layout = coordinator.layouts[plan.query.entity]
-        let attributes = layout.entity.slots.compactMap { slot -> Any? in
-            if case .attribute(let attribute) = slot, !attribute.isTransient { attribute.name } else { nil }
-        }
-        let grouped = try parameters.groups.map { try Self.column($0, layout, coordinator) }
+        let attributes = layout.entity.slots.compactMap { slot -> String? in
+            guard case .attribute(let attribute) = slot, !attribute.isTransient else { return nil }
+            return attribute.name.split(separator: ".").first.map(String.init)
+        }.uniqued()
+        let grouped = try parameters.groups.flatMap { try Self.columns($0, layout, coordinator) }
         columns =
-            try parameters.properties?.map { try Self.column($0, layout, coordinator) }
-            ?? (grouped.isEmpty ? attributes.map { try Self.column($0, layout, coordinator) } : grouped)
+            try parameters.properties?.flatMap { try Self.columns($0, layout, coordinator) }
+            ?? (grouped.isEmpty ? attributes.flatMap { try Self.columns($0, layout, coordinator) } : grouped)
         var query = DictionaryQuery(plan.query, columns: columns.map { .init($0.name, $0.expression) })
         query.groups = grouped.map(\.expression)
         query.having = try parameters.having.map(FetchPlan.tree(of:))
@@ -111,11 +116,26 @@ struct DictionaryPlan {
         for (column, value) in zip(columns, values) {
             if case .reference(let key) = value {
                 result[column.name] = coordinator.objectID(for: key)
-            } else if let object = Self.foundation(value, column.type) {
-                result[column.name] = object
+            } else if let object = column.transformable.map({ AttributeCoding.value(value, of: $0) }) ?? Self.foundation(value, column.type) {
+                Self.put(object, at: column.keys[...], in: result)
             }
         }
         return result
+    }
+
+    private static func put(_ value: Any, at keys: ArraySlice<String>, in dictionary: NSMutableDictionary) {
+        guard let key = keys.first else { return }
+        let innerKeys = keys.dropFirst()
+        dictionary[key] = innerKeys.isEmpty ? value : adding(value, at: innerKeys, to: dictionary[key])
+    }
+
+    /// Returns the value of a composite with one more of its leaves.
+    private static func adding(_ value: Any, at keys: ArraySlice<String>, to composite: Any?) -> [String: Any] {
+        var values = composite as? [String: Any] ?? [:]
+        guard let key = keys.first else { return values }
+        let innerKeys = keys.dropFirst()
+        values[key] = innerKeys.isEmpty ? value : adding(value, at: innerKeys, to: values[key])
+        return values
     }
 
     /// Converts numbers to `NSNumber`, which casts to every numeric type.
@@ -138,26 +158,43 @@ struct DictionaryPlan {
 
     // MARK: Names
 
-    private static func column(_ property: Any, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator) throws -> Column {
+    /// - Returns: One column; of a composite, one for each of its leaves.
+    private static func columns(_ property: Any, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator) throws -> [Column] {
         if let description = property as? NSExpressionDescription {
             guard let expression = description.expression else {
                 throw CocoaError(.persistentStoreOperation, sentence: "The expression description '\(description.name)' has no expression.")
             }
             let type = AttributeType(rawValue: Int(description.expressionResultType.rawValue))
-            return Column(name: description.name, expression: expression.tree, type: type == .undefined ? nil : type)
+            let name = description.name
+            return [Column(name: name, keys: [name], expression: expression.tree, type: type == .undefined ? nil : type)]
         }
         guard let name = (property as? NSPropertyDescription)?.name ?? property as? String else {
             throw CocoaError(.persistentStoreOperation, sentence: "A \(Swift.type(of: property)) isn't a property to fetch or group by.")
         }
         let keys = name.split(separator: ".").map(String.init)
-        return Column(name: name, expression: .keyPath(keys), type: try type(of: keys[...], name, layout, coordinator))
+        return try leaves(at: keys[...], name, layout, coordinator).map { path, attribute in
+            let names = [name] + path
+            return Column(
+                name: names.joined(separator: "."), keys: names, expression: .keyPath(keys + path), type: attribute?.type,
+                transformable: attribute?.type == .transformable ? attribute : nil)
+        }
     }
 
-    private static func type(
-        of keys: ArraySlice<String>, _ path: String, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator
-    ) throws -> AttributeType? {
-        if keys.first == "objectID" || keys.first == "self" || keys.isEmpty { return nil }
-        guard let key = keys.first, case .slot(let slot)? = layout.entity.location(of: key) else {
+    /// - Returns: The leaf at the end of a path, or the leaves of a composite there with their paths in it.
+    private static func leaves(
+        at keys: ArraySlice<String>, _ path: String, _ layout: EntityLayout, _ coordinator: NSPersistentStoreCoordinator
+    ) throws -> [(path: [String], attribute: Attribute?)] {
+        guard let key = keys.first, key != "objectID", key != "self" else { return [([], nil)] }
+        if let names = layout.entity.composites[key] {
+            if keys.count > 1 {
+                let inner = "\(key).\(keys[keys.startIndex + 1])"
+                return try leaves(at: [inner] + keys.dropFirst(2), path, layout, coordinator)
+            }
+            return try names.flatMap { name in
+                try leaves(at: ["\(key).\(name)"], path, layout, coordinator).map { ([name] + $0.path, $0.attribute) }
+            }
+        }
+        guard case .slot(let slot)? = layout.entity.location(of: key) else {
             throw CocoaError(
                 .persistentStoreOperation,
                 sentence:
@@ -165,9 +202,9 @@ struct DictionaryPlan {
             )
         }
         switch layout.entity.slots[slot] {
-        case .attribute(let attribute): return attribute.type
+        case .attribute(let attribute): return [([], attribute)]
         case .toOne(let relationship):
-            return try type(of: keys.dropFirst(), path, coordinator.layouts[relationship.destination], coordinator)
+            return try leaves(at: keys.dropFirst(), path, coordinator.layouts[relationship.destination], coordinator)
         }
     }
 }

@@ -94,6 +94,29 @@ struct CompositeTests {
         }
     }
 
+    @Test func dictionariesHoldCompositesAndTheirLeaves() throws {
+        let context = try container().newBackgroundContext()
+        try context.performAndWait {
+            let address: [String: Any] = ["city": "Bern", "position": ["latitude": 46.9, "longitude": 7.4]]
+            Place.inserted("home", context).setValue(address, forKey: "address")
+            try context.save()
+            let request = NSFetchRequest<NSDictionary>(entityName: "Place")
+            request.resultType = .dictionaryResultType
+            let all = try #require(try context.fetch(request).first)
+            #expect(all["name"] as? String == "home")
+            let fetched = try #require(all["address"] as? [String: Any])
+            #expect(fetched["city"] as? String == "Bern")
+            #expect(fetched["street"] == nil)
+            #expect(fetched["position"] as? [String: Double] == ["latitude": 46.9, "longitude": 7.4])
+            request.propertiesToFetch = ["address.city", "address.position"]
+            let parts = try #require(try context.fetch(request).first)
+            #expect(parts["address.city"] as? String == "Bern")
+            #expect(parts["address.position"] as? [String: Double] == ["latitude": 46.9, "longitude": 7.4])
+            request.propertiesToFetch = ["address.nothing"]
+            #expect(Depot.code { _ = try context.fetch(request) } == 134_070)
+        }
+    }
+
     @Test func compositeDescriptionsNameTheirElements() {
         let address = Self.shared.model.entitiesByName["Place"]?.attributesByName["address"] as? NSCompositeAttributeDescription
         #expect(address?.attributeType == .compositeAttributeType)

@@ -82,6 +82,22 @@ struct TransformableTests {
         }
     }
 
+    @Test func dictionariesHoldTransformableValues() throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.inserted("one", context)
+            picture.setValue(Shade(3), forKey: "shade")
+            picture.setValue(["a", "b"], forKey: "words")
+            try context.save()
+            let request = NSFetchRequest<NSDictionary>(entityName: "Picture")
+            request.resultType = .dictionaryResultType
+            let values = try #require(try context.fetch(request).first)
+            #expect(values["shade"] as? Shade == Shade(3))
+            #expect(values["words"] as? [String] == ["a", "b"])
+            #expect(values["plain"] == nil)
+        }
+    }
+
     @Test func transientTransformableValuesStayInMemory() throws {
         let context = try Gallery.context()
         try context.performAndWait {
