@@ -52,6 +52,10 @@ package enum Slot: Hashable, Sendable {
         case .toOne(let relationship): relationship.name
         }
     }
+
+    package var isTransformable: Bool {
+        if case .attribute(let attribute) = self { attribute.type == .transformable } else { false }
+    }
 }
 
 package struct ResolvedRelationship: Hashable, Sendable {

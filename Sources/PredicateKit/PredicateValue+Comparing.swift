@@ -31,7 +31,7 @@ extension PredicateValue {
     package static func areEqual(_ a: PredicateValue, _ b: PredicateValue, _ options: Comparison.Options = []) -> Bool {
         switch (a, b) {
         case (.null, .null): true
-        case (.object(let a), .object(let b)): a == b
+        case (.object(let a), .object(let b)): a == b || a.isEqual(b)
         case (.list(let a), .list(let b)):
             a.count == b.count && zip(a, b).allSatisfy { areEqual($0, $1, options) }
         default: order(a, b, options) == 0
@@ -69,6 +69,17 @@ extension PredicateValue {
     private static func order<Bytes: Collection<UInt8>>(_ a: Bytes, _ b: Bytes) -> Int {
         for (a, b) in zip(a, b) where a != b { return a < b ? -1 : 1 }
         return a.count < b.count ? -1 : a.count > b.count ? 1 : 0
+    }
+}
+
+extension PredicateObject {
+    /// Whether the objects call themselves equal, as key-value coding's values of transformable attributes may.
+    fileprivate func isEqual(_ other: PredicateObject) -> Bool {
+        if let own = reference as? DictionarySubject, let others = other.reference as? DictionarySubject {
+            return own.asObject == others.asObject
+        }
+        guard let own = reference as? NSObject, let others = other.reference as? NSObject else { return false }
+        return own == others
     }
 }
 

@@ -39,11 +39,10 @@ extension NSManagedObject: PredicateSubject {
         case .decimal(let value): .decimal(value)
         case .string(let value): .string(value)
         case .date(let value): .date(value)
-        case .data(let value): .data(value)
+        case .data(let value): layout.entity.slots[slot].isTransformable ? PredicateValue(transformed(slot)) : .data(value)
         case .uuid(let value): .uuid(value)
         case .url(let value): .url(value)
-        // A predicate can only test for the presence of a value.
-        case .object(let box): .data(box.data ?? Data())
+        case .object(let box): PredicateValue(box.value)
         }
     }
 }

@@ -151,7 +151,8 @@ extension PredicateValue {
     init(_ stored: StoredValue, _ attribute: Attribute) {
         self =
             switch stored {
-            case .null, .reference, .object: .null
+            case .null, .reference: .null
+            case .object(let box): PredicateValue(box.value)
             case .int(let value): attribute.type == .boolean ? .bool(value != 0) : .int(value)
             case .double(let value): .double(value)
             case .decimal(let value): .decimal(value)

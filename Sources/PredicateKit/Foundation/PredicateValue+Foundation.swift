@@ -118,6 +118,10 @@ final class DictionarySubject: PredicateSubject {
         PredicateValue(values[key])
     }
 
+    var asObject: NSDictionary? {
+        dictionary as? NSDictionary ?? (dictionary as? [AnyHashable: Any]).map { NSDictionary(dictionary: $0) }
+    }
+
     var members: [PredicateValue] { values.values.map { PredicateValue($0) } }
 }
 

@@ -35,7 +35,7 @@ extension PredicateTranslator {
     }
 
     private func checkInside(_ operand: SQLOperand) throws(StoreError) {
-        if operand.kind == .outside { throw refusal("\(operand.kind.name) can only be compared with nil") }
+        if operand.kind == .outside || operand.kind == .encoded { throw refusal("\(operand.kind.name) can only be compared with nil") }
     }
 
     private func equal(

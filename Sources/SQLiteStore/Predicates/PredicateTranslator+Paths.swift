@@ -42,7 +42,8 @@ extension PredicateTranslator {
             switch placed.slots[slot] {
             case .transient: throw refusal("\(entity.name).\(key) is transient, so it is not in the store")
             case .attribute(let column, let kind):
-                let value = SQLOperand(SQLFragment("\(scope.alias).\(identifier(column))"), .init(kind))
+                let value = SQLOperand(
+                    SQLFragment("\(scope.alias).\(identifier(column))"), entity.slots[slot].isTransformable ? .encoded : .init(kind))
                 if remainingKeys.isEmpty { return .operand(value) }
                 guard remainingKeys == ["length"], value.kind == .text else {
                     throw refusal("\(entity.name).\(key) is an attribute and has no keys")

@@ -17,6 +17,8 @@ struct SQLOperand {
         case data
         /// Possibly external binary data: SQL only sees whether a value exists.
         case outside
+        /// A transformable value: SQL sees an archive, and archives of equal values differ.
+        case encoded
         case uuid
         /// Primary keys of the table of this root entity.
         case object(root: Int)
@@ -44,6 +46,7 @@ struct SQLOperand {
             case .date: "a date"
             case .data: "binary data"
             case .outside: "binary data that may be kept in a file"
+            case .encoded: "a transformable value"
             case .uuid: "a UUID"
             case .object: "an object"
             case .entity: "an entity"
@@ -69,7 +72,7 @@ struct SQLOperand {
             case .date: "t"
             case .data: "b"
             case .uuid: "u"
-            case .object, .entity, .null, .outside: "-"
+            case .object, .entity, .null, .outside, .encoded: "-"
             }
         }
     }

@@ -82,6 +82,41 @@ struct TransformableTests {
         }
     }
 
+    /// Source: Predicate Programming Guide, "Using Predicates" (key-value coding gives the values).
+    @Test(arguments: [true, false])
+    func predicatesInMemoryReadTransformableValues(_ isSaved: Bool) throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            let picture = Picture.inserted("one", context)
+            picture.setValue(Shade(3), forKey: "shade")
+            picture.setValue(["a", "b"], forKey: "words")
+            picture.setValue(["k": 1] as NSDictionary, forKey: "plain")
+            if isSaved {
+                try context.save()
+                context.refresh(picture, mergeChanges: false)
+            }
+            #expect(NSPredicate(format: "shade == %@", Shade(3)).evaluate(with: picture))
+            #expect(!NSPredicate(format: "shade == %@", Shade(4)).evaluate(with: picture))
+            #expect(NSPredicate(format: "words CONTAINS 'a'").evaluate(with: picture))
+            #expect(NSPredicate(format: "ANY words BEGINSWITH 'b'").evaluate(with: picture))
+            #expect(NSPredicate(format: "words.@count == 2").evaluate(with: picture))
+            #expect(!NSPredicate(format: "'c' IN words").evaluate(with: picture))
+            #expect(NSPredicate(format: "plain.k == 1").evaluate(with: picture))
+            #expect(NSPredicate(format: "plain == %@", ["k": 1] as NSDictionary).evaluate(with: picture))
+        }
+    }
+
+    @Test(arguments: ["words == 'a b'", "words CONTAINS 'a'", "words IN {'a'}", "plain > 3", "shade == name"])
+    func aStoreComparesTransformableValuesWithNilOnly(_ format: String) throws {
+        let context = try Gallery.context()
+        try context.performAndWait {
+            Picture.inserted("one", context).setValue(["a", "b"], forKey: "words")
+            try context.save()
+            #expect(Depot.code { _ = try context.fetch(Depot.request("Picture", format)) } == 134_070)
+            #expect(try context.count(for: Depot.request("Picture", "words != nil AND shade == nil")) == 1)
+        }
+    }
+
     @Test func dictionariesHoldTransformableValues() throws {
         let context = try Gallery.context()
         try context.performAndWait {
