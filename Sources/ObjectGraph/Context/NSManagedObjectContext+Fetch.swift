@@ -84,7 +84,7 @@ extension NSManagedObjectContext {
             let dictionaries = try DictionaryPlan(parameters, plan, coordinator: requireCoordinator())
             return try inPinnedState { try dictionaries.count() }
         }
-        guard parent == nil else { return try fetchObjects(parameters).count }
+        guard parent == nil, !plan.filtersObjects else { return try fetchObjects(parameters).count }
         if overlays(plan) { return try countOverlaid(plan, parameters) }
         return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
     }
@@ -116,7 +116,7 @@ extension NSManagedObjectContext {
         processPendingChanges()
         let coordinator = requireCoordinator()
         let plan = try FetchPlan(parameters, coordinator: coordinator)
-        guard parent == nil, !overlays(plan), plan.stores.count == 1, let store = plan.stores.first else {
+        guard parent == nil, !plan.filtersObjects, !overlays(plan), plan.stores.count == 1, let store = plan.stores.first else {
             return try fetchObjects(parameters).map(\.objectID)
         }
         let layouts = coordinator.layouts
@@ -143,6 +143,10 @@ extension NSManagedObjectContext {
     }
 
     private func fetchObjects(_ parameters: FetchParameters, _ plan: FetchPlan, _ prefetching: PrefetchPlan) throws -> [NSManagedObject] {
+        if plan.filtersObjects {
+            let objects = try plan.stores.flatMap { try found(plan.query, in: $0, parameters, prefetching) }
+            return window(overlay(pending: plan, on: objects.filter(plan.accepts)), parameters)
+        }
         guard overlays(plan) || plan.stores.count > 1 else {
             guard let store = plan.stores.first else { return [] }
             return try found(plan.query, in: store, parameters, prefetching)

@@ -38,6 +38,7 @@ struct DictionaryPlan {
 
     /// - Throws: `CocoaError` 134070 for a property that the entity lacks, or a to-many one.
     init(_ parameters: FetchParameters, _ plan: FetchPlan, coordinator: NSPersistentStoreCoordinator) throws {
+        try plan.requireQuery()
         self.plan = plan
         self.coordinator = coordinator
         let layout = coordinator.layouts[plan.query.entity]

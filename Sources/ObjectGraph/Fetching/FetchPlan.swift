@@ -12,6 +12,8 @@ struct FetchPlan {
     let query: StoreQuery
     let stores: [NSPersistentStore]
     let includesPendingChanges: Bool
+    /// Whether the predicate has a block: the query has neither it nor the window, which apply to the fetched objects.
+    let filtersObjects: Bool
     private let predicate: PredicateKit.Predicate?
     private let order: [SortKey]
 
@@ -21,20 +23,30 @@ struct FetchPlan {
                 .persistentStoreOperation,
                 sentence: "The model has no entity named '\(parameters.entityName ?? "")'; a fetch request needs one.")
         }
-        predicate = try parameters.predicate.map(Self.tree(of:))
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
         includesPendingChanges = parameters.includesPendingChanges
         stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
+        let blocks = parameters.predicate.flatMap { $0.tree.hasBlock ? $0.tree : nil }
+        filtersObjects = blocks != nil && stores.allSatisfy(\.isInMemory)
+        predicate = filtersObjects ? blocks : try parameters.predicate.map(Self.tree(of:))
         var query = StoreQuery(entity: layout.index)
         query.includesSubentities = parameters.includesSubentities
-        query.predicate = predicate
+        query.predicate = filtersObjects ? nil : predicate
         order = try parameters.sortDescriptors.map { descriptor in
             try SortKey(descriptor, of: name, layouts: coordinator.layouts)
         }
         query.sort = order
-        query.limit = parameters.limit > 0 ? parameters.limit : nil
-        query.offset = parameters.offset
+        query.limit = parameters.limit > 0 && !filtersObjects ? parameters.limit : nil
+        query.offset = filtersObjects ? 0 : parameters.offset
         self.query = query
+    }
+
+    /// - Throws: `CocoaError` 134070 if the predicate has a block, which a query of rows cannot have.
+    func requireQuery() throws {
+        guard filtersObjects else { return }
+        throw CocoaError(
+            .persistentStoreOperation,
+            sentence: "A predicate made from a block selects objects, not dictionaries or rows of a batch request; write it as a format.")
     }
 
     /// - Throws: `CocoaError` 134070 for a predicate made from a block.
@@ -48,7 +60,7 @@ struct FetchPlan {
         }
         throw CocoaError(
             .persistentStoreOperation,
-            sentence: "A predicate made from a block cannot run in a store; write it as a format or filter the results.")
+            sentence: "A predicate made from a block cannot run in a SQLite store; write it as a format or filter the results.")
     }
 
     func accepts(_ object: NSManagedObject) -> Bool {
@@ -99,4 +111,12 @@ struct FetchPlan {
         }
         return first.object.sequence < second.object.sequence
     }
+}
+
+extension NSPersistentStore {
+    /// Whether fetches may have predicates made from blocks.
+    ///
+    /// Source: developer.apple.com/documentation/foundation/nspredicate/init(block:) (in-memory and atomic stores, not
+    /// SQLite stores).
+    fileprivate var isInMemory: Bool { self is NSAtomicStore || type == NSInMemoryStoreType }
 }

@@ -23,6 +23,30 @@ import Testing
         try context.save()
     }
 
+    /// Source: developer.apple.com/documentation/foundation/nspredicate/init(block:) (in-memory and atomic stores).
+    @Test(arguments: [NSInMemoryStoreType, NSBinaryStoreType])
+    func storesInMemoryFilterByBlocks(type: String) throws {
+        let url = try Depot.folder().appendingPathComponent("depot")
+        let context = Depot.context(over: try Depot.coordinator(type, at: url))
+        try context.performAndWait {
+            try fill(context)
+            let isSeven = NSPredicate { item, _ in (item as? NSManagedObject)?.value(forKey: "count") as? Int == 7 }
+            let request = Depot.request("Item", sort: "name")
+            request.predicate = NSCompoundPredicate(orPredicateWithSubpredicates: [isSeven, NSPredicate(format: "name == 'nail'")])
+            #expect(Depot.names(try context.fetch(request)) == ["bolt", "nail", "nut"])
+            #expect(try context.count(for: request) == 3)
+            (request.fetchOffset, request.fetchLimit) = (1, 1)
+            #expect(Depot.names(try context.fetch(request)) == ["nail"])
+            (request.fetchOffset, request.fetchLimit) = (0, 0)
+            Depot.insert("Item", ["name": "rivet", "count": 7], into: context)
+            #expect(Depot.names(try context.fetch(request)) == ["bolt", "nail", "nut", "rivet"])
+            let dictionaries = NSFetchRequest<NSDictionary>(entityName: "Item")
+            dictionaries.resultType = .dictionaryResultType
+            dictionaries.predicate = isSeven
+            #expect(Depot.code { _ = try context.fetch(dictionaries) } == 134_070)
+        }
+    }
+
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
     func aFetchFiltersSortsAndLimits(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")

@@ -122,6 +122,7 @@ extension NSBatchDeleteRequest: ExecutableRequest {
         }
         if let parameters {
             let plan = try FetchPlan(parameters, coordinator: coordinator)
+            try plan.requireQuery()
             for store in plan.stores where affectedStores?.contains(store) ?? true {
                 try run(store) { writer, listsKeys in
                     try writer.deleteBatch(
