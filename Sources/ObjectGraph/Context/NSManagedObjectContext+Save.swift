@@ -58,15 +58,28 @@ extension NSManagedObjectContext {
         for store in pendingStores { try write(store, coordinator, &saved) }
     }
 
-    /// Runs `willSave` and validation until they make no new changes.
+    /// Calls `willSave`, and again for the objects that the calls changed, until they change none.
+    ///
+    /// An object that only changes another one isn't called again, so a child may always set its parent's date.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/willsave()
     private func runWillSave() throws {
+        propagateDeletions()
+        processPendingChanges()
+        var objects = pendingInOrder
+        var called: Set<ObjectIdentifier> = []
         for _ in 0..<Self.willSaveRoundsMax {
-            propagateDeletions()
-            processPendingChanges()
             let arrivalsBefore = pending.arrivals
-            pendingInOrder.borrowEach { if $0.isIn(self) { $0.willSave() } }
+            objects.borrowEach { if $0.isIn(self) { $0.willSave() } }
+            propagateDeletions()
+            var changed = unannounced
             processPendingChanges()
-            if unannounced.isEmpty, pending.arrivals == arrivalsBefore { return }
+            // Observers of the notification may change objects, too.
+            changed += unannounced
+            if changed.isEmpty, pending.arrivals == arrivalsBefore { return }
+            called.formUnion(objects.lazy.map { ObjectIdentifier($0) })
+            let changedObjects = Set(changed.lazy.map { ObjectIdentifier($0) })
+            objects = pendingInOrder.filter { changedObjects.contains(ObjectIdentifier($0)) || !called.contains(ObjectIdentifier($0)) }
         }
         throw CocoaError(
             .persistentStoreSave,

@@ -64,6 +64,39 @@ import Testing
         #expect(!context.hasChanges)
     }
 
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/willsave() (a change invokes it again).
+    @Test func willSaveIsCalledAgainForObjectsThatItChanged() throws {
+        let context = try Boards.mainContext()
+        let (first, second) = (Boards.card("one", in: context), Boards.card("two", in: context))
+        try context.save()
+        var calls: [String] = []
+        first.onWillSave = { [unowned first] in
+            calls.append("first \(first.changedValues().keys.sorted())")
+            second.setValue("by the other", forKey: "note")
+        }
+        second.onWillSave = { [unowned second] in
+            calls.append("second \(second.changedValues().keys.sorted())")
+            if second.value(forKey: "due") == nil { second.setValue(Date(timeIntervalSinceReferenceDate: 1), forKey: "due") }
+        }
+        first.setValue("changed", forKey: "title")
+        try context.save()
+        #expect(calls == ["first [\"title\"]", "second [\"note\"]", "second [\"due\", \"note\"]"])
+        #expect(!context.hasChanges)
+    }
+
+    @Test func endlessChangesInWillSaveFailTheSave() throws {
+        let context = try Boards.mainContext()
+        let card = Boards.card("one", in: context)
+        var count = 0
+        card.onWillSave = { [unowned card] in
+            count += 1
+            card.setValue("\(count)", forKey: "note")
+        }
+        #expect(Depot.code { try context.save() } == 134_030)
+        card.onWillSave = nil
+        try context.save()
+    }
+
     @Test func changedValuesForCurrentEventHasOldValues() throws {
         let context = try Boards.mainContext()
         let card = Boards.card("one", in: context)
