@@ -88,8 +88,9 @@ extension NSManagedObject {
     }
 
     final func writePrimitive(_ key: String, _ value: Any?) {
+        // An accessor of a relationship relies on the inverse being changed between its notifications.
         guard case .slot(let index) = location(of: key), case .attribute(let attribute) = layout.entity.slots[index] else {
-            preconditionFailure("'\(layout.name).\(key)' is a relationship; set it with setValue(_:forKey:)")
+            return writeProperty(key, value)
         }
         willRead()
         guard flags.isDisjoint(with: [.fault, .detached]) else { return }

@@ -97,6 +97,12 @@ private final class RelationshipSet: NSMutableSet {
 
     override func objectEnumerator() -> NSEnumerator { (owner.toManyObjects(index) as NSArray).objectEnumerator() }
 
+    // Foundation's own implementation ends the process for a subclass.
+    override var description: String { description(withLocale: nil) }
+    override func description(withLocale locale: Locale?) -> String {
+        NSSet(array: owner.toManyObjects(index)).description(withLocale: locale)
+    }
+
     override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
     override func remove(_ object: Any) {
         if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }

@@ -83,6 +83,41 @@ import Testing
     }
 }
 
+@Suite struct MutableSetPrintingTests {
+    @Test func aMutableSetPrintsItsMembers() throws {
+        let context = try Library.context()
+        try context.performAndWait {
+            let author = Author(context: context)
+            let books = author.mutableSetValue(forKey: "books")
+            #expect(books.description == NSSet().description)
+            books.add(Book(context: context))
+            #expect("\(books)".contains("Book"))
+            #expect(books.description(withLocale: nil) == NSSet(array: books.allObjects).description)
+            try context.save()
+        }
+    }
+}
+
+/// Primitive values in accessors of relationships.
+///
+/// Source: Core Data Programming Guide, "Custom Attribute and To-One Relationship Accessor Methods".
+@Suite struct PrimitiveRelationshipTests {
+    @Test func anAccessorOfAToOneRelationshipSetsItsPrimitiveValue() throws {
+        try Market.withContext { context in
+            let ware = Market.ware("one", "abc", context)
+            let kind = Kind.inserted("food", context)
+            ware.willChangeValue(forKey: "kind")
+            ware.setPrimitiveValue(kind, forKey: "kind")
+            ware.didChangeValue(forKey: "kind")
+            #expect(ware.primitiveValue(forKey: "kind") as? Kind === kind)
+            #expect(kind.value(forKey: "wares") as? Set<Ware> == [ware])
+            ware.setPrimitiveValue(nil, forKey: "kind")
+            #expect(ware.value(forKey: "kind") == nil)
+            #expect((kind.value(forKey: "wares") as? NSSet)?.count == 0)
+        }
+    }
+}
+
 /// Key-value coding beyond the properties of the entity.
 @Suite struct KeyValueCodingTests {
     @Test func unknownKeysCallTheUndefinedKeyMethods() throws {
