@@ -56,7 +56,9 @@ import Testing
             #expect(info.mirroring == nil)
             #expect(info.externalFiles == 0)
             open.close()
-            #expect(try StoreDescription(of: url).entities.map(\.rows) == [2, 0, 1, 1])
+            let closed = try StoreDescription(of: url)
+            #expect(closed.entities.map(\.rows) == [2, 0, 1, 1])
+            #expect(closed.journalMode == "wal")
         }
     }
 

@@ -101,7 +101,8 @@ package struct StoreDescription: Codable, Sendable {
         pageSize = try number("PRAGMA page_size")
         pages = try number("PRAGMA page_count")
         freePages = try number("PRAGMA freelist_count")
-        journalMode = try connection.first("PRAGMA journal_mode") { $0.text(0) ?? "" } ?? ""
+        // SQLite reports no log for an immutable file, which is how a store without an open connection is read.
+        journalMode = StoreFile.usesLog(url) ? "wal" : try connection.first("PRAGMA journal_mode") { $0.text(0) ?? "" } ?? ""
         self.identifier = outline.identifier
         let values = outline.metadata.values
         format = outline.metadata.formatVersion

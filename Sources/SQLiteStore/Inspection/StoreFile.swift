@@ -56,7 +56,7 @@ struct StoreFile {
     }
 
     /// Whether the file's header selects a write-ahead log.
-    private static func usesLog(_ url: URL) -> Bool {
+    static func usesLog(_ url: URL) -> Bool {
         guard let file = FileHandle(forReadingAtPath: url.path) else { return false }
         defer { try? file.close() }
         guard let header = try? file.read(upToCount: 20), header.count == 20 else { return false }
