@@ -43,8 +43,8 @@ private final class AsynchronousFetch<ResultType>: @unchecked Sendable {
 
     /// Whether another thread can read the rows: they are of one state of one file, in the requested order.
     private var readsElsewhere: Bool {
-        parameters.resultType == .managedObjectResultType && context.parent == nil && context.isUnpinned && !parameters.leavesRows && !plan.filtersObjects
-            && plan.stores.count == 1 && plan.stores[0].sqlite != nil
+        parameters.resultType == .managedObjectResultType && context.parent == nil && context.isUnpinned && !parameters.leavesRows
+            && !plan.filtersObjects && plan.stores.count == 1 && plan.stores[0].sqlite != nil
     }
 
     /// - Parameter completion: Called on the context's queue.

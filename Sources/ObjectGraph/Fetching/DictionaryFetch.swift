@@ -117,7 +117,7 @@ struct DictionaryPlan {
         for (column, value) in zip(columns, values) {
             if case .reference(let key) = value {
                 result[column.name] = coordinator.objectID(for: key)
-            } else if let object = column.transformable.map({ AttributeCoding.value(value, of: $0) }) ?? Self.foundation(value, column.type) {
+            } else if let object = Self.object(value, column) {
                 Self.put(object, at: column.keys[...], in: result)
             }
         }
@@ -137,6 +137,11 @@ struct DictionaryPlan {
         let innerKeys = keys.dropFirst()
         values[key] = innerKeys.isEmpty ? value : adding(value, at: innerKeys, to: values[key])
         return values
+    }
+
+    private static func object(_ value: StoredValue, _ column: Column) -> Any? {
+        if let attribute = column.transformable { return AttributeCoding.value(value, of: attribute) }
+        return foundation(value, column.type)
     }
 
     /// Converts numbers to `NSNumber`, which casts to every numeric type.
