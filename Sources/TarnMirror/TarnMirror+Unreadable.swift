@@ -3,6 +3,7 @@
 
 public import CoreData
 import Foundation
+import ManagedModel
 import MirroringCore
 
 extension TarnMirror {
