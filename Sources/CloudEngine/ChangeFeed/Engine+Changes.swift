@@ -68,12 +68,15 @@ extension Engine {
 
     /// The room that all zones of a request have together.
     ///
-    /// - Throws: `WireError` with `.badRequest` for too many zones, or one that is named twice.
+    /// - Throws: `WireError` with `.badRequest` for too many zones, keys or record types, or a zone that is named twice.
     package func pageRoom(for request: ZoneChangesRequest, _ call: Call) throws(WireError) -> PageRoom {
         try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         guard Set(request.zones.map(\.zoneID)).count == request.zones.count else {
             throw WireError(.badRequest, "a zone is named twice in one request")
         }
+        // A list of the whole request counts for each of its zones, since each makes a set of it.
+        let names = request.zones.reduce(0) { $0 + ($1.desiredKeys?.count ?? 0) + ($1.desiredRecordTypes?.count ?? 0) }
+        try checkCount(names, of: "desired keys and record types of all zones", atMost: limits.valuesPerRequest)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
         return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
     }
@@ -154,6 +157,7 @@ extension Engine {
         room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
 
         let types = query.desiredRecordTypes.map { Set($0) }
+        let desiredKeys = query.desiredKeys.map { Set($0) }
         let wanted = try records.filter {
             guard types?.contains($0.record.recordType) ?? true else { return false }
             return try rights.allows(.read, $0.record)
@@ -162,7 +166,7 @@ extension Engine {
             zoneID: zoneID(of: zone, call),
             records: try wanted.map {
                 var shown = try shares.complete($0.record).presented(
-                    zoneID: zoneID(of: zone, call), desiredKeys: query.desiredKeys, addresses)
+                    zoneID: zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
                 if shown.isDeleted { shown.created = nil }
                 return shown
             }, remaining: try remaining(walk, moreComing, zone, access, view, call),

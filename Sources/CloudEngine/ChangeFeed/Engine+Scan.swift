@@ -57,6 +57,7 @@ extension Engine {
         if found.count > limit { scan.next = found[limit - 1].change }
         let shares = try SharePresenter(view, zone, call, sealer)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let desiredKeys = desiredKeys.map { Set($0) }
         scan.records = try found.prefix(limit).map {
             try shares.complete($0.record).presented(zoneID: self.zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
         }

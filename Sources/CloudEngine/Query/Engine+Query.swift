@@ -57,7 +57,7 @@ extension Engine {
         // A participant sees less than the indexes lead to.
         let shares = try Dictionary(
             zones.map { ($0.key, try ShareAccess(view, zone: $0, call)) }, uniquingKeysWith: { first, _ in first })
-        var response = try answer(page, limit: limit, request, call, presenters) { match in
+        var response = try answer(page, limit: limit, desiredKeys: run.desiredKeys, call, presenters) { match in
             guard let access = shares[match.zone.key], access.isParticipant else { return true }
             let name = match.record.recordName
             return access.canRead(name, share: try view.shareNames(ofRecords: [name], in: match.zone.key)[name])
@@ -103,7 +103,7 @@ extension Engine {
     }
 
     private func answer(
-        _ page: QueryRun.Page, limit: Int, _ request: QueryRecordsRequest, _ call: Call, _ shares: [Int64: SharePresenter],
+        _ page: QueryRun.Page, limit: Int, desiredKeys: Set<String>?, _ call: Call, _ shares: [Int64: SharePresenter],
         isVisible: (QueryRun.Match) throws -> Bool, marker: (QueryPosition) -> String
     ) throws -> QueryRecordsResponse {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
@@ -114,7 +114,7 @@ extension Engine {
             looked += 1
             guard try isVisible(match) else { continue }
             let shown = try (shares[match.zone.key]?.complete(match.record) ?? match.record).presented(
-                zoneID: zoneID(of: match.zone, call), desiredKeys: request.desiredKeys, addresses)
+                zoneID: zoneID(of: match.zone, call), desiredKeys: desiredKeys, addresses)
             response.results.append(.record(shown))
             room -= RecordSize.bytes(of: shown)
             if room <= 0 { break }

@@ -54,12 +54,13 @@ extension Engine {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var access = RecordAccess(unit, call)
         let shares = try SharePresenter(unit, zone, call, sealer)
+        let requestKeys = request.desiredKeys.map { Set($0) }
         let results = try zip(operations, batch.results).map { operation, result in
             // A caller that may write but not read gets no fields.
             let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
+            let desiredKeys = operation.desiredKeys.map { Set($0) } ?? requestKeys
             return try shares.complete(result).presented(
-                zoneID: zoneID(of: zone, call),
-                desiredKeys: isReadable ? operation.desiredKeys ?? request.desiredKeys : [], addresses)
+                zoneID: zoneID(of: zone, call), desiredKeys: isReadable ? desiredKeys : [], addresses)
         }
         let changed = changes > 0 && !zone.isDefault ? [zone.name] : []
         let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.changeSubscriptions() : []
@@ -145,6 +146,7 @@ extension Engine {
         let names = sharing.isParticipant ? try view.shareNames(ofRecords: request.records.map(\.recordName), in: zone.key) : [:]
         let shares = try SharePresenter(view, zone, call, sealer)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let requestKeys = request.desiredKeys.map { Set($0) }
         var room = limits.responseRecordBytes
         return LookupRecordsResponse(
             results: try request.records.enumerated().map { index, item in
@@ -166,8 +168,9 @@ extension Engine {
                 guard try access.allows(.read, record) else {
                     return .failure(recordName: item.recordName, access.refusal, serverRecord: nil)
                 }
+                let desiredKeys = item.desiredKeys.map { Set($0) } ?? requestKeys
                 let shown = try shares.complete(record).presented(
-                    zoneID: zoneID(of: zone, call), desiredKeys: item.desiredKeys ?? request.desiredKeys, addresses)
+                    zoneID: zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
                 room -= RecordSize.bytes(of: shown)
                 return .record(shown)
             },
@@ -190,7 +193,7 @@ extension Engine {
 
 extension RecordResult {
     /// The result as the caller wants it: with zone and addresses of assets, without fields that were not asked for.
-    func presented(zoneID: ZoneID, desiredKeys: [String]?, _ addresses: AssetAddresses) -> RecordResult {
+    func presented(zoneID: ZoneID, desiredKeys: Set<String>?, _ addresses: AssetAddresses) -> RecordResult {
         switch self {
         case .record(let record):
             return .record(record.presented(zoneID: zoneID, desiredKeys: desiredKeys, addresses))
@@ -203,12 +206,11 @@ extension RecordResult {
 }
 
 extension Record {
-    func presented(zoneID: ZoneID, desiredKeys: [String]?, _ addresses: AssetAddresses) -> Record {
+    func presented(zoneID: ZoneID, desiredKeys: Set<String>?, _ addresses: AssetAddresses) -> Record {
         var record = self
         record.zoneID = zoneID
         if let desiredKeys {
-            let wanted = Set(desiredKeys)
-            record.fields = record.fields.filter { wanted.contains($0.key) }
+            record.fields = record.fields.filter { desiredKeys.contains($0.key) }
         }
         for (name, field) in record.fields {
             switch field.value {

@@ -174,7 +174,7 @@ extension Engine {
             environment: call.partition.environment, scope: isOwner ? .private : .shared, zoneID: zoneID,
             rootRecordName: details.rootRecordName,
             rootRecord: root.flatMap { $0.isDeleted ? nil : $0 }?
-                .presented(zoneID: zoneID, desiredKeys: shortGUID.rootRecordDesiredKeys, addresses),
+                .presented(zoneID: zoneID, desiredKeys: shortGUID.rootRecordDesiredKeys.map { Set($0) }, addresses),
             share: shown.presented(zoneID: zoneID, desiredKeys: nil, addresses),
             owner: details.owner?.identity ?? UserIdentity(userRecordName: call.partition.owner),
             participantKind: participant?.kind ?? .publicUser,

@@ -170,6 +170,43 @@ import Testing
         #expect(refusal?.code == .badRequest)
     }
 
+    /// A list of the whole request is one of each zone.
+    @Test func desiredKeysOfAllZonesHaveALimit() async throws {
+        var limits = Limits()
+        limits.valuesPerRequest = 10
+        let bench = try await Bench.withGarden(limits: limits)
+        let shed = ZoneID(zoneName: "Shed")
+        try await bench.makeZone(shed)
+        try await bench.modify(.init(.create, .plant("p1", ["name": .string("Sage"), "count": .int64(1)])))
+        func request(keys: Int) -> ZoneChangesRequest {
+            let names = ["name"] + (1..<keys).map { "key\($0)" }
+            return ZoneChangesRequest(
+                zones: [Bench.garden, shed].map { ZoneChangesQuery(zoneID: $0, desiredKeys: names, desiredRecordTypes: ["Plant"]) })
+        }
+        let (fitting, large) = (request(keys: 4), request(keys: 5))
+        let page = try await bench.read { try $0.zoneChanges(fitting, in: $1, $2) }.zones[0]
+        #expect(page.changes?.records.map { $0.fields.keys.sorted() } == [["name"]])
+        let refusal = await refusal { try await bench.read { try $0.zoneChanges(large, in: $1, $2) } }
+        #expect(refusal?.nativeCode == .limitExceeded)
+    }
+
+    /// Keys of an item precede those of the request.
+    @Test func desiredKeysOfAnItemPrecedeThoseOfTheRequest() async throws {
+        let bench = try await Bench.withGarden()
+        let fields: [String: FieldValue] = ["a": .int64(1), "b": .int64(2)]
+        let operations = [
+            RecordOperation(.create, .plant("p1", fields)), RecordOperation(.create, .plant("p2", fields), desiredKeys: ["b"]),
+            RecordOperation(.create, .plant("p3", fields), desiredKeys: []),
+        ]
+        let request = ModifyRecordsRequest(operations: operations, zoneID: Bench.garden, desiredKeys: ["a"])
+        let saved = try await bench.write { try $0.modifyRecords(request, in: $1, $2).response.results }
+        #expect(saved.map { $0.record?.fields.keys.sorted() } == [["a"], ["b"], []])
+        let items = [LookupRecordsRequest.Item(recordName: "p1"), LookupRecordsRequest.Item(recordName: "p2", desiredKeys: ["b"])]
+        let lookup = LookupRecordsRequest(records: items, zoneID: Bench.garden, desiredKeys: ["a"])
+        let read = try await bench.read { try $0.lookupRecords(lookup, in: $1, $2).results }
+        #expect(read.map { $0.record?.fields.keys.sorted() } == [["a"], ["b"]])
+    }
+
     @Test func zonesOfSeveralOwnersShareTheRoomOfOneResponse() async throws {
         var limits = Limits()
         limits.responseRecordBytes = 5000
