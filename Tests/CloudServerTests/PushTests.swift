@@ -111,6 +111,32 @@ import Testing
         #expect(hub.listeners == 64)
     }
 
+    /// An account may name any container, and each has a limit of its own.
+    @Test func mailboxesOfAnAccountAreLimited() async {
+        let hub = PushHub()
+        func expect(_ number: Int, account: Int64) -> (audience: PushAudience, credential: CredentialReference) {
+            let audience = PushAudience(
+                containerIdentifier: "iCloud.org.c\(number / 8)", environment: .development, userRecordName: "_\(account)")
+            let credential = CredentialReference.device(account: account, deviceID: "d\(number % 2)")
+            hub.expectPolls(audience, deviceID: "p\(number)", credential: credential)
+            return (audience, credential)
+        }
+        _ = expect(0, account: 2)
+        for number in 0..<PushHub.mailboxesPerAccount + 20 { _ = expect(number, account: 1) }
+        #expect(hub.listeners == PushHub.mailboxesPerAccount + 1)
+        // The first containers have no mailbox left.
+        #expect(hub.audiences.count == PushHub.mailboxesPerAccount / 8 + 2)
+        let (audience, credential) = expect(PushHub.mailboxesPerAccount + 20, account: 1)
+        hub.publish([Self.notification("n")], to: audience, exceptDevice: "")
+        let told = await hub.poll(audience, deviceID: "p\(PushHub.mailboxesPerAccount + 20)", credential: credential)
+        #expect(told?.notificationID == "n")
+        // Idle mailboxes leave room.
+        for _ in 0..<21 { hub.beat() }
+        #expect(hub.listeners == 0)
+        _ = expect(0, account: 1)
+        #expect(hub.listeners == 1)
+    }
+
     @Test func tooManyListenersDisconnectTheOldest() async {
         let hub = PushHub()
         let first = hub.listen(Self.mia, deviceID: "d")

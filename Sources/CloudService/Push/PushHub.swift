@@ -13,11 +13,16 @@ package final class PushHub: FollowingPushBus {
     static let listenersPerAudience = 64
     /// The same for a public database.
     static let listenersPerPublicDatabase = 100_000
+    /// Polled mailboxes of the devices of one account at most, with any container; one more closes the oldest. Web sessions and keys
+    /// name only containers that have tokens or keys.
+    package static let mailboxesPerAccount = 8 * listenersPerAudience
 
     private struct State {
         var audiences: [PushAudience: PushListeners] = [:]
         /// Mailboxes of devices that poll, and the heartbeats since their last poll.
         var polled: [Poller: (mailbox: PushMailbox, idleBeats: Int)] = [:]
+        /// Those of each account, by the numbers of their mailboxes.
+        private var pollers: [Int64: [Int: Poller]] = [:]
         var isClosed = false
         private var mailboxes = 0
 
@@ -29,6 +34,52 @@ package final class PushHub: FollowingPushBus {
             return PushMailbox(
                 deviceID: deviceID, credential: credential, number: mailboxes, began: began, wantsChanges: wantsChanges,
                 closesWithItsReader: closesWithItsReader)
+        }
+
+        mutating func add(_ mailbox: PushMailbox, of poller: Poller) {
+            audiences[poller.audience, default: PushListeners()].add(mailbox)
+            polled[poller] = (mailbox, 0)
+            if let account = poller.account { pollers[account, default: [:]][mailbox.number] = poller }
+        }
+
+        /// - Returns: `false` if the device has another mailbox, or none.
+        @discardableResult
+        mutating func removePoller(_ poller: Poller, with mailbox: PushMailbox) -> Bool {
+            guard polled[poller]?.mailbox === mailbox else { return false }
+            polled[poller] = nil
+            if let account = poller.account {
+                pollers[account]?[mailbox.number] = nil
+                if pollers[account]?.isEmpty == true { pollers[account] = nil }
+            }
+            return true
+        }
+
+        mutating func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
+            audiences[audience]?.remove(mailbox)
+            if audiences[audience]?.count == 0 { audiences[audience] = nil }
+        }
+
+        /// Removes the oldest mailbox of an audience that has too many.
+        mutating func takeOldest(of audience: PushAudience) -> PushMailbox? {
+            guard let oldest = audiences[audience]?.takeOldest(beyond: PushHub.listenersPerAudience) else { return nil }
+            removePoller(Poller(audience: audience, deviceID: oldest.deviceID, credential: oldest.credential), with: oldest)
+            return oldest
+        }
+
+        /// Removes the oldest polled mailbox of an account that has too many.
+        mutating func takeOldest(ofAccount account: Int64) -> PushMailbox? {
+            guard let held = pollers[account], held.count > PushHub.mailboxesPerAccount, let number = held.keys.min(),
+                let poller = held[number], let mailbox = polled[poller]?.mailbox
+            else { return nil }
+            removePoller(poller, with: mailbox)
+            remove(mailbox, from: poller.audience)
+            return mailbox
+        }
+
+        mutating func removeAll() {
+            audiences = [:]
+            polled = [:]
+            pollers = [:]
         }
     }
 
@@ -42,6 +93,9 @@ package final class PushHub: FollowingPushBus {
         var deviceID: String
         /// Apart for each: a client that chooses another's name neither takes its notifications nor ends its wait.
         var credential: CredentialReference?
+
+        /// Nil for a web session and a key.
+        var account: Int64? { if case .device(let account, _)? = credential { account } else { nil } }
     }
 
     /// Heartbeats for which notifications are kept for a device that does not ask.
@@ -104,23 +158,20 @@ package final class PushHub: FollowingPushBus {
     /// The mailbox of a device that asks for each notification; nil once the hub is closed.
     private func mailbox(of poller: Poller) -> PushMailbox? {
         let began = now()
-        let (mailbox, ended) = state.withLock { state -> (PushMailbox?, PushMailbox?) in
-            guard !state.isClosed else { return (nil, nil) }
+        let (mailbox, ended) = state.withLock { state -> (PushMailbox?, [PushMailbox]) in
+            guard !state.isClosed else { return (nil, []) }
             if let known = state.polled[poller] {
                 state.polled[poller]?.idleBeats = 0
-                return (known.mailbox, nil)
+                return (known.mailbox, [])
             }
             let mailbox = state.makeMailbox(poller.deviceID, poller.credential, began: began, closesWithItsReader: false)
-            state.audiences[poller.audience, default: PushListeners()].add(mailbox)
-            state.polled[poller] = (mailbox, 0)
-            guard let oldest = state.audiences[poller.audience]?.takeOldest(beyond: Self.listenersPerAudience) else {
-                return (mailbox, nil)
-            }
-            let other = Poller(audience: poller.audience, deviceID: oldest.deviceID, credential: oldest.credential)
-            if state.polled[other]?.mailbox === oldest { state.polled[other] = nil }
-            return (mailbox, oldest)
+            state.add(mailbox, of: poller)
+            var ended: [PushMailbox] = []
+            if let oldest = state.takeOldest(of: poller.audience) { ended.append(oldest) }
+            if let account = poller.account, let oldest = state.takeOldest(ofAccount: account) { ended.append(oldest) }
+            return (mailbox, ended)
         }
-        ended?.close()
+        for mailbox in ended { mailbox.close() }
         return mailbox
     }
 
@@ -140,12 +191,9 @@ package final class PushHub: FollowingPushBus {
     }
 
     private func forget(_ poller: Poller, _ mailbox: PushMailbox) {
-        let isKnown = state.withLock { state in
-            guard state.polled[poller]?.mailbox === mailbox else { return false }
-            state.polled[poller] = nil
-            return true
+        state.withLock { state in
+            if state.removePoller(poller, with: mailbox) { state.remove(mailbox, from: poller.audience) }
         }
-        if isKnown { remove(mailbox, from: poller.audience) }
     }
 
     /// Lets every listener's connection show that it is alive. Called by a clock.
@@ -187,10 +235,7 @@ package final class PushHub: FollowingPushBus {
     package func close() {
         let mailboxes = state.withLock { state in
             state.isClosed = true
-            defer {
-                state.audiences = [:]
-                state.polled = [:]
-            }
+            defer { state.removeAll() }
             return state.audiences.values.flatMap(\.mailboxes)
         }
         for mailbox in Self.inOrder(mailboxes) { mailbox.close() }
@@ -215,9 +260,6 @@ package final class PushHub: FollowingPushBus {
     }
 
     private func remove(_ mailbox: PushMailbox, from audience: PushAudience) {
-        state.withLock { state in
-            state.audiences[audience]?.remove(mailbox)
-            if state.audiences[audience]?.count == 0 { state.audiences[audience] = nil }
-        }
+        state.withLock { $0.remove(mailbox, from: audience) }
     }
 }
