@@ -128,8 +128,22 @@ import Testing
     /// PostgreSQL cannot store the character, and a server may be moved to it.
     @Test func namesHaveNoCharacterZero() async throws {
         let bench = try await Bench.withGarden()
-        let results = try await bench.modify(.init(.create, .plant("a\u{0}b")), .init(.create, .plant("c")), atomic: false)
-        #expect(results.map(\.word) == ["BAD_REQUEST", "saved"])
+        let results = try await bench.modify(
+            .init(.create, .plant("a\u{0}b")), .init(.create, .plant("c")),
+            .init(.create, Record(recordName: "d", recordType: "Pl\u{0}ant")), .init(.create, .plant("e", ["na\u{0}me": .int64(1)])),
+            atomic: false)
+        #expect(results.map(\.word) == ["BAD_REQUEST", "saved", "BAD_REQUEST", "BAD_REQUEST"])
+        let target = FieldValue.reference(RecordReference(recordName: "a\u{0}b", action: .deleteSelf))
+        let sources = try await bench.modify(.init(.create, .plant("f", ["bed": target])), .init(.create, .plant("g")), atomic: false)
+        #expect(sources.map(\.word) == ["BAD_REQUEST", "saved"])
+        var call = bench.call()
+        call.partition = Partition(
+            containerIdentifier: call.partition.containerIdentifier, environment: .development, scope: .public,
+            owner: Partition.publicOwner)
+        let shared = try await bench.modify(
+            .init(.create, Record(recordName: "d", recordType: "Pl\u{0}ant")), .init(.create, .plant("c")), in: .defaultZone,
+            atomic: false, as: call)
+        #expect(shared.map(\.word) == ["BAD_REQUEST", "saved"])
         let zones = try await bench.write {
             try $0.modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "He\u{0}rbs"))]), in: $1, $2)
         }.response

@@ -121,6 +121,9 @@ struct ReferenceCheck {
             guard reference.zoneID.map({ $0.zoneName == graph.zone.name }) ?? true else {
                 throw WireError(.badRequest, "a reference with the action \(reference.action.rawValue) must stay in its zone")
             }
+            guard !reference.recordName.utf8.contains(0) else {
+                throw WireError(.badRequest, "a reference names a record with the character U+0000: no record has such a name")
+            }
             new.append(reference)
         }
         return new

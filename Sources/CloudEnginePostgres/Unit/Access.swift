@@ -30,6 +30,8 @@ enum AccessRows {
 
 extension PostgresUnit {
     func grants(ofType recordType: String) throws -> SecurityGrants? {
+        // As for the schema of such a type.
+        guard !recordType.utf8.contains(0) else { return nil }
         let rows = try rows(
             "SELECT role, permissions FROM grants WHERE container = $1 AND environment = $2 AND type = $3", place + [recordType],
             from: .grants, isRepeated: true)

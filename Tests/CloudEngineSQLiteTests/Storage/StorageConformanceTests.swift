@@ -71,6 +71,20 @@ import Testing
         }
     }
 
+    /// PostgreSQL refuses the character in any text.
+    @Test(arguments: StorageKind.installed)
+    func aNameWithTheCharacterZeroIsUnknown(_ kind: StorageKind) async throws {
+        try await with(kind) { test in
+            let storage = try test.storage
+            try await fill(storage)
+            try await storage.read(Self.mia) { view in
+                #expect(try view.records(named: ["a", "a\u{0}b"], in: 1).keys.sorted() == ["a"])
+                #expect(try view.schema(ofType: "Pl\u{0}ant") == nil)
+                #expect(try view.grants(ofType: "Pl\u{0}ant") == nil)
+            }
+        }
+    }
+
     @Test(arguments: StorageKind.installed)
     func aUnitIsWholeOrNothing(_ kind: StorageKind) async throws {
         struct Refusal: Error {}
