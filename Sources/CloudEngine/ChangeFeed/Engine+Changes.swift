@@ -52,8 +52,8 @@ extension Engine {
     /// `reverse` begins with the newest change. The tokens of such pages contain that, and the last one is the point at which
     /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
-    /// A page ends at `Limits.recordsPerResponse` records or `Limits.responseRecordBytes` bytes, all zones counted
-    /// together; a zone without room left has an empty page with `moreComing`. A client with
+    /// A page ends at `Limits.recordsPerResponse` records, `Limits.responseRecordBytes` bytes or ``storedMemoryMax``, all zones
+    /// counted together; a zone without room left has an empty page with `moreComing`. A client with
     /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
     ///
     /// - Parameter asTexts: Whether records may come as ``ZoneChanges/texts``, for an answer that is to be sent.
@@ -78,7 +78,7 @@ extension Engine {
         let names = request.zones.reduce(0) { $0 + ($1.desiredKeys?.count ?? 0) + ($1.desiredRecordTypes?.count ?? 0) }
         try checkCount(names, of: "desired keys and record types of all zones", atMost: limits.valuesPerRequest)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
-        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes)
+        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes, memory: storedMemoryMax)
     }
 
     /// The same for a part of a request's zones.
@@ -107,7 +107,12 @@ extension Engine {
     package struct PageRoom: Sendable {
         var records: Int
         var bytes: Int
+        /// Bytes of memory of decoded records, which may be many times their stored bytes.
+        var memory: Int
     }
+
+    /// Stored bytes of the records of a change page that are decoded together, and the record that passes them.
+    private static let groupBytes = 1_000_000
 
     private func page(
         _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
@@ -139,37 +144,40 @@ extension Engine {
             page.clientChangeToken = try clientToken(zone, view, call)
             return page
         }
-        var found: [StoredRecord] = []
-        if limit > 0, room.bytes > 0 {
-            // One record more than the page holds shows that there are more.
-            found = try self.records(
-                walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: limit + 1, bytesMax: room.bytes, view)
-        }
-        let records = found.prefix(limit)
-        if let last = records.last { walk.advance(to: last.change) }
-        let moreComing =
-            try found.count > limit
-            || !walk.isAtEnd
-                && !self.records(
-                    walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view
-                ).isEmpty
-        room.records -= records.count
-        room.bytes -= records.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
-
         let types = query.desiredRecordTypes.map { Set($0) }
         let desiredKeys = query.desiredKeys.map { Set($0) }
-        let wanted = try records.filter {
-            guard types?.contains($0.record.recordType) ?? true else { return false }
-            return try rights.allows(.read, $0.record)
-        }
-        var page = ZoneChanges(
-            zoneID: zoneID(of: zone, call),
-            records: try wanted.map {
-                var shown = try shares.complete($0.record).presented(
+        var records: [Record] = []
+        var (left, bytesLeft) = (limit, room.bytes)
+        var hasMore: Bool?
+        // A group at a time: with desired keys, a page needs little of the memory of the stored records.
+        while hasMore == nil, left > 0, bytesLeft > 0, room.memory > 0 {
+            let bytesMax = min(bytesLeft, Self.groupBytes)
+            // One record more than the page holds shows that there are more.
+            let found = try self.records(
+                walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: left + 1, bytesMax: bytesMax, view)
+            let group = found.prefix(left)
+            if let last = group.last { walk.advance(to: last.change) }
+            let bytes = group.reduce(0) { $0 + RecordSize.bytes(of: $1.record) }
+            left -= group.count
+            bytesLeft -= max(bytes, bytesMax)
+            room.records -= group.count
+            room.bytes -= bytes
+            if found.count > group.count { hasMore = true } else if found.isEmpty || walk.isAtEnd { hasMore = false }
+            for record in group.map(\.record) {
+                guard types?.contains(record.recordType) ?? true, try rights.allows(.read, record) else { continue }
+                var shown = try shares.complete(record).presented(
                     zoneID: zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
                 if shown.isDeleted { shown.created = nil }
-                return shown
-            }, remaining: try remaining(walk, moreComing, zone, access, view, call),
+                room.memory -= RecordSize.memory(of: shown)
+                records.append(shown)
+            }
+        }
+        let moreComing =
+            try hasMore
+            ?? (!walk.isAtEnd
+                && !self.records(walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view).isEmpty)
+        var page = ZoneChanges(
+            zoneID: zoneID(of: zone, call), records: records, remaining: try remaining(walk, moreComing, zone, access, view, call),
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
         page.clientChangeToken = try clientToken(zone, view, call)

@@ -38,7 +38,8 @@ extension Engine {
         .quotaExceeded, "the records of one request are too large together: change fewer records in one request",
         nativeCode: .limitExceeded)
 
-    /// Bytes of memory of the stored records of one request, and of the records in the response to a group: half of that of all requests.
+    /// Bytes of memory of the stored records of one request, and of the records in a change page or in the response to a group: half of that
+    /// of all requests.
     var storedMemoryMax: Int { max(limits.requestMemoryBytes / 2, Limits.messageBytes) }
 
     /// Reads the records that a request changes or deletes.

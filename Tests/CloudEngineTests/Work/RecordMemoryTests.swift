@@ -8,16 +8,18 @@ import Testing
 
 /// Requests of few bytes that name stored records with many values.
 @Suite struct RecordMemoryTests {
-    private static let numbers = FieldValue.list(Array(repeating: .int64(1), count: 49_000), of: .int64)
+    private static let references = FieldValue.list(
+        Array(repeating: .reference(RecordReference(recordName: "r")), count: 41_000), of: .reference)
     private static let count = 12
 
-    /// 12 records of 49,000 numbers take more than 64 MB.
+    /// 12 records of 41,000 references take more than 64 MB.
     private func bench() async throws -> Bench {
         var limits = Limits()
         limits.requestMemoryBytes = 1_000_000
+        limits.responseRecordBytes = 16_000_000
         let bench = try await Bench.withGarden(limits: limits)
         for index in 0..<Self.count {
-            #expect(try await bench.modify(.init(.create, .plant("p\(index)", ["numbers": Self.numbers]))).map(\.word) == ["saved"])
+            #expect(try await bench.modify(.init(.create, .plant("p\(index)", ["references": Self.references]))).map(\.word) == ["saved"])
         }
         return bench
     }
@@ -65,6 +67,26 @@ import Testing
         let saved = try await execute(desiredKeys: ["n"])
         #expect(saved.saveGroup == .saved)
         #expect(saved.results.count == Self.count)
+    }
+
+    /// Records of which the caller wants few fields are read one group after the other.
+    @Test func aPageOfChangesFitsIntoMemory() async throws {
+        let bench = try await bench()
+        func page(since token: String? = nil, desiredKeys: [String]? = nil) async throws -> ZoneChanges {
+            let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, desiredKeys: desiredKeys)
+            let request = ZoneChangesRequest(zones: [query])
+            return try #require(try await bench.read { try $0.zoneChanges(request, in: $1, $2) }.zones[0].changes)
+        }
+        let first = try await page()
+        #expect((6..<Self.count).contains(first.records.count))
+        #expect(first.moreComing)
+        let rest = try await page(since: first.syncToken)
+        #expect((first.records + rest.records).map(\.recordName) == (0..<Self.count).map { "p\($0)" })
+        #expect(!rest.moreComing)
+        let narrow = try await page(desiredKeys: [])
+        #expect(narrow.records.map(\.recordName) == (0..<Self.count).map { "p\($0)" })
+        #expect(narrow.records.allSatisfy(\.fields.isEmpty))
+        #expect(!narrow.moreComing)
     }
 
     /// Names of several groups of records that are read together, of which some are absent and one is named twice.
