@@ -180,7 +180,10 @@ extension PostgresUnit {
             where: "deleted AND at < $2 AND NOT EXISTS (SELECT 1 FROM records r WHERE r.part = t.part AND r.zone = t.zone)", deleted,
             returning: "change", .zones)
         if let floor = zones.map({ $0[0] as Int64 }).max() { try raiseFloor(to: floor) }
-        if swept.isComplete { try setDue(now: now) }
+        if swept.isComplete {
+            try countDeletions()
+            try setDue(now: now)
+        }
         return swept
     }
 

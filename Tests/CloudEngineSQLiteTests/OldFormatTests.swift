@@ -95,13 +95,26 @@ import Testing
         try bench.store.close()
     }
 
+    /// In each sample p3 is deleted.
+    @Test(arguments: ["format1", "format24"]) func deletionsOfOldFoldersAreCounted(_ sample: String) async throws {
+        let bench = try await Self.open(sample)
+        let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
+        let mia = bench.call(user: owner)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 1)
+        try await bench.modify(.init(.forceDelete, .plant("p2")), as: mia)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 2)
+        try await bench.store.removeExpired(now: .max / 2)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 0)
+        try bench.store.close()
+    }
+
     /// New databases skip the steps of the formats.
     @Test func aNewDatabaseHasTheSchemaOfAMigratedOne() async throws {
         func schema(_ bench: Bench) throws -> Set<String> {
             try bench.store.close()
             let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
             return try queue.read { db in
-                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 24)
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 25)
                 return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
             }
         }
@@ -128,7 +141,7 @@ import Testing
     }
 
     /// Format 18 named the owner in each row, and had an index of times; up to format 20 the table had no row IDs.
-    @Test(arguments: ["format18", "format20", "format21", "format22", "format23"])
+    @Test(arguments: ["format18", "format20", "format21", "format22", "format23", "format24"])
     func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")

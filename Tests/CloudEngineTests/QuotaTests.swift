@@ -90,6 +90,80 @@ import Testing
         #expect(try await measured(bench) == kept)
         #expect(kept.records > 0)
         #expect(kept.assets > 0)
+        // Deletions of a removed zone are subtracted by the housekeeping of the next day at the latest.
+        try await bench.store.removeExpired(now: Bench.start + 2 * 86_400_000)
+        let (counted, deletions) = try await bench.read { _, view, _ in
+            let slice = ChangeSlice(after: 0)
+            let deletions = try view.zones().reduce(0) { sum, zone in
+                let all = try view.count(slice, in: zone.key, shares: nil, includingDeleted: true, atMost: 1000)
+                return try sum + all - view.count(slice, in: zone.key, shares: nil, includingDeleted: false, atMost: 1000)
+            }
+            return (try view.state().deletions, Int64(deletions))
+        }
+        #expect(counted == deletions)
+        #expect(counted > 0)
+    }
+
+    private func deletions(_ bench: Bench) async throws -> Int64 {
+        try await bench.read { _, view, _ in try view.state().deletions }
+    }
+
+    @Test func aDatabaseWithAQuotaRemembersALimitedNumberOfDeletions() async throws {
+        var limits = Limits()
+        (limits.userBytes, limits.deletionsPerDatabase) = (100_000, 5)
+        let bench = try await Bench.withGarden(limits: limits)
+        let names = (0..<5).map { "p\($0)" }
+        try await bench.modify(.init(.create, .plant("alive")))
+        try await bench.modify(names.map { RecordOperation(.create, .plant($0)) })
+        try await bench.modify(names.map { RecordOperation(.forceDelete, .plant($0)) })
+        #expect(try await deletions(bench) == 5)
+        // The name of a deleted record takes its row.
+        let results = try await bench.modify(
+            .init(.create, .plant("new")), .init(.create, .plant("p0")), .init(.forceUpdate, .plant("alive", ["n": .int64(1)])),
+            atomic: false)
+        #expect(results.map(\.word) == ["QUOTA_EXCEEDED", "saved", "saved"])
+        #expect(results[0].error?.reason.contains("deletionsPerDatabase") == true)
+        #expect(try await deletions(bench) == 4)
+        #expect(try await bench.modify(.init(.create, .plant("new"))).map(\.word) == ["saved"])
+        // Deletions are never refused.
+        let deleted = try await bench.modify(
+            .init(.forceDelete, .plant("new")), .init(.forceDelete, .plant("p0")), .init(.forceDelete, .plant("alive")))
+        #expect(deleted.map(\.word) == ["deleted", "deleted", "deleted"])
+        #expect(try await deletions(bench) == 7)
+        #expect(try await bench.modify(.init(.create, .plant("other"))).map(\.word) == ["QUOTA_EXCEEDED"])
+        try await bench.store.removeExpired(now: Bench.start + 91 * 86_400_000)
+        #expect(try await deletions(bench) == 0)
+        #expect(try await bench.modify(.init(.create, .plant("other"))).map(\.word) == ["saved"])
+    }
+
+    @Test func aDatabaseWithoutAQuotaRemembersAnyNumberOfDeletions() async throws {
+        var limits = Limits()
+        limits.deletionsPerDatabase = 1
+        let bench = try await Bench.withGarden(limits: limits)
+        for number in 0..<3 {
+            #expect(try await bench.modify(.init(.create, .plant("p\(number)"))).map(\.word) == ["saved"])
+            try await bench.modify(.init(.forceDelete, .plant("p\(number)")))
+        }
+        #expect(try await deletions(bench) == 3)
+    }
+
+    @Test func aDatabaseWithAQuotaRemembersALimitedNumberOfDeletedZones() async throws {
+        var limits = Limits()
+        (limits.userBytes, limits.zonesPerDatabase) = (100_000, 2)
+        let bench = try Bench(limits: limits)
+        @Sendable func isRefused(_ name: String) async throws -> Bool {
+            let request = ZonesModifyRequest(operations: [.create(ZoneID(zoneName: name))])
+            let result = try await bench.write { try $0.modifyZones(request, in: $1, $2) }.response.zones[0]
+            return if case .failure(_, let error) = result { error.code == .quotaExceeded } else { false }
+        }
+        let most = Engine.deletedZonesFactor * limits.zonesPerDatabase
+        for number in 0..<most {
+            #expect(try await !isRefused("z\(number)"))
+            try await bench.deleteZone(ZoneID(zoneName: "z\(number)"))
+        }
+        #expect(try await isRefused("new"))
+        #expect(try await !isRefused("z0"), "the name of a deleted zone takes its row")
+        #expect(try await !isRefused("new"))
     }
 
     @Test func cascadedDeletionsReduceTheUsage() async throws {

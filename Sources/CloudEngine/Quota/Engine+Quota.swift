@@ -64,12 +64,28 @@ extension Engine {
     }
 
     package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
+
+    /// Whether a database remembers as many deletions as one with a quota may. They take no room of the quota: without a limit, records that
+    /// are created and deleted fill the disk.
+    func hasMostDeletions(in view: any PartitionReader) throws -> Bool {
+        try limits.deletionsPerDatabase > 0 && view.state().deletions >= Int64(limits.deletionsPerDatabase)
+    }
+
+    static let tooManyDeletions = WireError(
+        .quotaExceeded,
+        "the database remembers too many deleted records, for 90 days: change existing records, create some with the names of deleted ones, or "
+            + "ask the operator to raise the limit deletionsPerDatabase")
+    static let tooManyDeletedZones = WireError(
+        .quotaExceeded,
+        "the database remembers too many deleted zones, for 90 days: use existing zones, or create some with the names of deleted ones",
+        nativeCode: .limitExceeded)
 }
 
 /// Rejects the operations of one request that exceed the quota. An operation that makes a database smaller, or leaves
 /// it as it is, is never refused. The database's counts are written by `RecordBatch`, with the records.
 struct QuotaCheck {
     private let left: Int64?
+    private let hasMostDeletions: Bool
     private let zone: Int64
     private let view: any PartitionReader
     /// Bytes of the operations so far.
@@ -79,8 +95,16 @@ struct QuotaCheck {
 
     init(_ engine: Engine, zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws {
         left = try call.caller.isOperator ? nil : engine.bytesLeft(of: call.partition, in: view)
+        hasMostDeletions = try left != nil && engine.hasMostDeletions(in: view)
         self.zone = zone.key
         self.view = view
+    }
+
+    /// Rejects a record with a new name, which its deletion adds to the remembered ones.
+    ///
+    /// - Throws: `WireError` with `.quotaExceeded`.
+    func checkNewName() throws(WireError) {
+        guard !hasMostDeletions else { throw Engine.tooManyDeletions }
     }
 
     /// Takes one record's change into account.

@@ -143,6 +143,8 @@ struct RecordBatch {
             try unit.learn(fields, ofType: recordType)
         }
         try unit.save(written, in: zone.key, at: call.now)
+        let deletions = addedDeletions(written)
+        if deletions != 0 { try unit.addDeletions(deletions) }
         let logged = logged(written)
         let before = stored
         let effects = try sharing.finish(written, lastChange: number) { name in
@@ -164,6 +166,14 @@ struct RecordBatch {
         let references = written.flatMap { $0.record.referenceChanges(after: present($0.record.recordName)) }
         if !references.isEmpty { try unit.apply(references, in: zone.key) }
         return changes
+    }
+
+    /// Remembered deletions after the batch, less those before it.
+    private func addedDeletions(_ written: [StoredRecord]) -> Int64 {
+        written.reduce(0) { sum, item in
+            let wasDeleted = stored[item.record.recordName]?.record.isDeleted == true
+            return sum + (item.record.isDeleted ? 1 : 0) - (wasDeleted ? 1 : 0)
+        }
     }
 
     /// The written records as the change log names them.
@@ -256,6 +266,7 @@ struct RecordBatch {
                 .badRequest, "a record has at most \(engine.limits.recordBytes) bytes without its assets",
                 nativeCode: .limitExceeded)
         }
+        if stored[record.recordName] == nil { try quota.checkNewName() }
         try quota.take(current, record)
         return .save(record)
     }

@@ -46,13 +46,13 @@ extension Engine {
         var news: [ShareNews] = []
         var zonesToEmpty: [Int64] = []
         // Counted once for the creations in a row: a user may have many zones, and counting reads all.
-        var zoneCount: Int?
+        var counts: ZoneCounts?
         let results: [ZoneResult] = try request.operations.map { operation in
-            if case .delete = operation { zoneCount = nil }
+            if case .delete = operation { counts = nil }
             do {
                 try checkOwner(of: operation.zoneID, call)
                 return switch operation {
-                case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &zoneCount, &zonesToEmpty)
+                case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &counts, &zonesToEmpty)
                 case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed, &news, &zonesToEmpty)
                 }
             } catch let error as WireError {
@@ -84,8 +84,29 @@ extension Engine {
         return outcome
     }
 
+    private struct ZoneCounts {
+        var present: Int
+        /// Whether the database has a quota, and remembers as many deleted zones as it may: they take no room of the quota.
+        var hasMostDeleted: Bool
+    }
+
+    /// Deleted zones that a database with a quota remembers, for each zone that it may have.
+    package static let deletedZonesFactor = 10
+
+    private func zoneCounts(in view: any PartitionReader, _ call: Call) throws -> ZoneCounts {
+        var counts = ZoneCounts(present: try view.zones().count, hasMostDeleted: false)
+        let most = Self.deletedZonesFactor * limits.zonesPerDatabase
+        // Each deletion is a change, so that most databases need no count.
+        guard try view.state().counter > Int64(most), !call.caller.isOperator, try quota(of: call.partition, in: view) != nil else {
+            return counts
+        }
+        let deleted = try view.zones(changedAfter: 0, limit: most + limits.zonesPerDatabase).count(where: \.isDeleted)
+        counts.hasMostDeleted = deleted >= most
+        return counts
+    }
+
     private func create(
-        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>, _ zoneCount: inout Int?,
+        _ zoneID: ZoneID, in unit: any PartitionWriter, _ call: Call, _ changed: inout Set<String>, _ counts: inout ZoneCounts?,
         _ zonesToEmpty: inout [Int64]
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
@@ -99,18 +120,20 @@ extension Engine {
             zonesToEmpty.append(former.key)
             throw Self.zoneIsBeingDeleted
         }
-        let count = try zoneCount ?? unit.zones().count
-        zoneCount = count
-        guard count < limits.zonesPerDatabase else {
+        let counted = try counts ?? zoneCounts(in: unit, call)
+        counts = counted
+        guard counted.present < limits.zonesPerDatabase else {
             throw WireError(
                 .quotaExceeded, "a database has at most \(limits.zonesPerDatabase) zones", nativeCode: .limitExceeded)
         }
+        // A zone with the name of a deleted one takes its row.
+        guard former != nil || !counted.hasMostDeleted else { throw Self.tooManyDeletedZones }
         let number = try unit.raiseCounter(by: 1)
         var zone = StoredZone(key: number, name: name, change: number)
         // A client with a token of the zone receives the reason.
         if let former { zone.deletionReason = former.deletionReason }
         try unit.save(zone, at: call.now)
-        zoneCount = count + 1
+        counts?.present += 1
         changed.insert(name)
         return .zone(try described(zone, try unit.state(), unit, call))
     }

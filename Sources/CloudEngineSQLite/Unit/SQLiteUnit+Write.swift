@@ -122,6 +122,9 @@ extension SQLiteUnit {
         }
     }
 
+    /// Triggers count; see ``DatabaseFormat``.
+    func addDeletions(_ difference: Int64) {}
+
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64 {
         var bytes: Int64 = 0
         let known = try links(toAssets: Array(differences.keys), in: zone)

@@ -85,6 +85,31 @@ import Testing
         }
     }
 
+    /// SQLite counts with triggers, PostgreSQL has the engine's number and counts anew in its housekeeping.
+    @Test(arguments: StorageKind.installed)
+    func rememberedDeletionsAreCounted(_ kind: StorageKind) async throws {
+        try await with(kind) { test in
+            let storage = try test.storage
+            func deletions() async throws -> Int64 { try await storage.read(Self.mia) { try $0.state().deletions } }
+            try await fill(storage)
+            try await storage.write(Self.mia) { try $0.addDeletions(1) }
+            #expect(try await deletions() == 1)
+            try await storage.write(Self.mia) { unit in
+                let last = try unit.raiseCounter(by: 2)
+                try unit.save([Self.record("a", last - 1, isDeleted: true), Self.record("b", last, isDeleted: true)], in: 1, at: 1000)
+                try unit.addDeletions(2)
+            }
+            #expect(try await deletions() == 3)
+            try await storage.write(Self.mia) { unit in
+                try unit.save([Self.record("c", try unit.raiseCounter(by: 1))], in: 1, at: 1000)
+                try unit.addDeletions(-1)
+            }
+            #expect(try await deletions() == 2)
+            try await storage.removeExpired(now: 1000 + 91 * 86_400_000)
+            #expect(try await deletions() == 0)
+        }
+    }
+
     @Test(arguments: StorageKind.installed)
     func aUnitIsWholeOrNothing(_ kind: StorageKind) async throws {
         struct Refusal: Error {}
