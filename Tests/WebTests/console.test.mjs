@@ -155,6 +155,25 @@ test("the feed shows each record once, where it changed last", async () => {
   assert.equal(page.requests[1].body.zones[0].syncToken, "t2");
 });
 
+test("the feed links to records with names that browsers remove from addresses", async () => {
+  const names = [".", "..", "~.", "~~..", "~a", "...", "a/b"];
+  const page = new Page({
+    ids: ["asks", "changes", "state", "pause", "nothing"],
+    answers: [{ zones: [{ syncToken: "t2", records: names.map(recordName => ({ recordName, recordType: "Post" })) }] }]
+  });
+  Object.assign(page.elements.get("asks").dataset, { container: "iCloud.n", environment: "development", code: "form-code" });
+  Object.assign(page.elements.get("changes").dataset, { scope: "private", zone: "Z", owner: "", token: "t1", records: "/console/r/" });
+  page.elements.get("nothing").parent = { children: [] };
+  page.run("cloudkit.js");
+  page.context.CloudKit = page.window.CloudKit;
+  page.run("console-cloud.js").run("console-changes.js");
+  for (let count = 0; count < 4; count += 1) await turn();
+  const rows = [...page.elements.get("changes").children].reverse();
+  const links = rows.map(row => row.children[0].children[0].href.slice("/console/r/".length));
+  assert.deepEqual(links, ["~.", "~..", "~~.", "~~~..", "~a", "...", "a%2Fb"]);
+  assert.equal(rows[1].children[2].children[0].href, "/console/r/~../history");
+});
+
 test("the sign-in page hands its token to the origin that asked, and to no other", () => {
   const posted = [];
   const page = new Page({ ids: ["token"] });

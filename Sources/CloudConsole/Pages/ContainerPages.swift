@@ -24,8 +24,8 @@ struct ContainerPages {
 
     var service: CloudService { pages.console.service }
     var schemas: SchemaService { service.schema(of: container) }
-    /// Path below the environment.
-    var pathComponents: [String] { Array(visit.path.dropFirst(3)) }
+    /// Path below the environment, with the names that ``NameSegment`` encodes.
+    var pathComponents: [String] { visit.path.dropFirst(3).map(NameSegment.name) }
     var base: String { "/console/c/\(container)/\(environment.rawValue)" }
 
     func respond() async throws -> ServiceResponse {

@@ -53,7 +53,7 @@ struct RecordPages {
     }
 
     static func address(_ base: String, _ scope: DatabaseScope, _ zone: String, _ name: String) -> String {
-        "\(base)/records/\(scope.rawValue)/\(QueryItems.encode(zone))/\(QueryItems.encode(name))"
+        "\(base)/records/\(scope.rawValue)/\(NameSegment.encode(zone))/\(NameSegment.encode(name))"
     }
 
     // MARK: Where

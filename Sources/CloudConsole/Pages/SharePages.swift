@@ -22,7 +22,7 @@ struct SharePages {
 
     private var form: QueryItems { parent.visit.fields }
     private var zoneID: ZoneID { RecordPages.zoneID(zone) }
-    private var address: String { "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))/shares" }
+    private var address: String { "\(parent.base)/zones/\(scope.rawValue)/\(NameSegment.encode(zone))/shares" }
     /// A consent permits to read.
     private var canChange: Bool { scope == .private && parent.consent == nil }
     /// A link gives access that lasts longer than a consent.

@@ -33,7 +33,7 @@ struct ZonePages {
     }
 
     private func address(_ scope: DatabaseScope, _ zone: String) -> String {
-        "\(parent.base)/zones/\(scope.rawValue)/\(QueryItems.encode(zone))"
+        "\(parent.base)/zones/\(scope.rawValue)/\(NameSegment.encode(zone))"
     }
 
     // MARK: List
@@ -191,7 +191,7 @@ struct ZonePages {
         values["follow"] = [
             [
                 "scope": scope.rawValue, "zone": zoneID.zoneName, "owner": zoneID.ownerRecordName ?? "", "token": follow,
-                "records": "\(parent.base)/records/\(scope.rawValue)/\(QueryItems.encode(zone))/",
+                "records": RecordPages.address(parent.base, scope, zone, ""),
             ]
         ]
         return parent.page("changes", values, title: title, askingScript: "/console-changes.js")

@@ -17,6 +17,8 @@ const element = (kind, text, style) => {
   return made;
 };
 const when = stamp => stamp ? new Date(stamp.timestamp).toISOString().replace("T", " ").replace("Z", "") : "";
+// Browsers remove the segments "." and "..", also if they are encoded: a "~" in front marks them, as in NameSegment.swift.
+const segment = name => (/^~*\.\.?$/.test(name) ? "~" : "") + encodeURIComponent(name);
 const show = record => {
   // Each record stands once, where it changed last.
   for (const old of [...rows.children]) if (old.dataset.name === record.recordName) old.remove();
@@ -27,7 +29,7 @@ const show = record => {
     cell(row, element("span", record.recordName, "gone"));
   } else {
     const link = element("a", record.recordName);
-    link.href = rows.dataset.records + encodeURIComponent(record.recordName);
+    link.href = rows.dataset.records + segment(record.recordName);
     cell(row, link);
   }
   cell(row, record.recordType || "");
@@ -36,7 +38,7 @@ const show = record => {
     cell(row, tag);
   } else {
     const history = document.createElement("a");
-    history.href = rows.dataset.records + encodeURIComponent(record.recordName) + "/history";
+    history.href = rows.dataset.records + segment(record.recordName) + "/history";
     history.setAttribute("aria-label", "History of " + record.recordName);
     history.append(tag);
     cell(row, history);

@@ -57,6 +57,30 @@ import Testing
         #expect(try await village.service.zoneSizes(call, limit: 10, counting: 12).first { $0.name == Village.garden }?.records == 12)
     }
 
+    /// Browsers remove the segments `.` and `..` from addresses.
+    @Test func namesOfDotsHaveAddresses() async throws {
+        let names = [".", "..", "~.", "~..", "~~.."]
+        for name in names {
+            #expect(await visitor.post(Self.zones, ["do": "create", "zone": name]).status == 303)
+            let record = Record(recordName: name, recordType: "Dots")
+            let request = ModifyRecordsRequest(operations: [RecordOperation(.create, record)], zoneID: ZoneID(zoneName: name))
+            let response: ModifyRecordsResponse = try await mia.ask(.private, .modifyRecords, request)
+            for case .failure(_, let error, _) in response.results { throw error }
+        }
+        let list = await visitor.get(Self.zones).text
+        for name in names {
+            let segment = "~\(name)"
+            #expect(list.contains("\"\(Self.zones)/private/\(segment)\""))
+            let record = "\(ConsoleTests.base)/records/private/\(segment)/\(segment)"
+            #expect(await visitor.get("\(Self.zones)/private/\(segment)").text.contains("href=\"\(record)\""))
+            #expect(await visitor.get(record).status == 200)
+            #expect(await visitor.get("\(record)/history").text.contains("History of \(name)"))
+            #expect(await visitor.get("\(Self.zones)/private/\(segment)/shares").text.contains("Shares in \(name)"))
+        }
+        #expect(await visitor.post("\(Self.zones)/private/~../delete", ["zone": ".."]).status == 303)
+        #expect(try await self.names().sorted().filter { $0.hasSuffix(".") } == [".", "~.", "~..", "~~.."])
+    }
+
     @Test func aLongListOfZonesNamesTheirNumber() async throws {
         #expect(await !visitor.get(Self.zones).text.contains("The first 200 of"))
         for start in [0, 105] {
