@@ -83,7 +83,12 @@ struct RecordQuery {
         filters.isEmpty && sorts.isEmpty && !(scope == .private && zone == ZoneID.defaultZoneName)
     }
 
-    var fieldNames: [String] { Self.systemFields.map(\.name) + fields.keys.sorted() }
+    /// Fields that a filter can have: no query compares bytes and files.
+    var fieldNames: [String] {
+        Self.systemFields.map(\.name) + fields.filter { Self.canBeQueried($0.value.type) && !$0.value.isEncrypted }.keys.sorted()
+    }
+
+    private static func canBeQueried(_ type: String) -> Bool { FieldIndexes.possible(forType: type).contains(.queryable) }
 
     private func typeOfField(_ name: String) -> String {
         Self.systemFields.first { $0.name == name }?.type ?? fields[name]?.type ?? "STRING"
@@ -104,6 +109,9 @@ struct RecordQuery {
 
     private func value(of filter: Filter) throws(WireError) -> (FieldValue, distance: Double?) {
         let type = typeOfField(filter.field)
+        guard Self.canBeQueried(type) else {
+            throw WireError(.badRequest, "'\(filter.field)' has the type \(type), which cannot be queried. Choose another field.")
+        }
         let element = type.hasSuffix("_LIST") ? String(type.dropLast(5)) : type
         func one(_ text: String) throws(WireError) -> FieldValue {
             guard let value = FieldText.value(text, type: element) else {

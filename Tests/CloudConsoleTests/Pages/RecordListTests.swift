@@ -165,6 +165,17 @@ import Testing
         #expect(await get(items).contains(problem))
     }
 
+    @Test(arguments: ["BYTES", "BYTES_LIST", "ASSETID"]) func fieldsThatCannotBeQueriedAreNotOffered(_ type: String) async throws {
+        let schema = type == "BYTES" ? "blob BYTES" : type == "ASSETID" ? "blob ASSET" : "blob LIST<BYTES>"
+        _ = try await village.service.schema(of: Village.container).importSchema(
+            ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Thing (n INT64, \(schema));"))
+        let page = await get("field=blob&comparator=EQUALS&value=AAE=")
+        #expect(page.contains("&#39;blob&#39; has the type \(type), which cannot be queried."))
+        #expect(page.contains("<option>n</option>"))
+        #expect(!page.contains("<option>blob</option>"))
+        #expect(!page.contains("<option selected>blob</option>"))
+    }
+
     /// Apps, and the console in production, need the index.
     @Test func onlyTheConsoleInDevelopmentQueriesFieldsWithoutIndex() async throws {
         try await create([thing("a", ["n": .int64(1)])])
