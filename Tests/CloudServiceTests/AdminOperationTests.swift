@@ -29,6 +29,7 @@ import Testing
             days: 30),
         AddToken(container: "a.b", environment: .development, label: "site", callback: nil, origins: [], days: nil), RemoveToken(id: 7),
         ListZones(account: "mia", container: "a.b", environment: .development),
+        CreateZone(account: "mia", container: "a.b", environment: .production, zone: "Rose \"Garden\""),
     ]
 
     @Test func actsAreEncodedAndDecoded() throws {
@@ -62,6 +63,7 @@ import Testing
         #expect(changes.changes.map(\.removesValues) == [false, true])
         let zones = ZoneList(zones: [])
         #expect(try Self.decoded(zones) == zones)
+        for isNew in [true, false] { #expect(try Self.decoded(CreatedZone(isNew: isNew)).isNew == isNew) }
     }
 
     @Test func anActWithoutAMemberIsInvalid() throws {

@@ -58,7 +58,7 @@ package enum AdminOperations {
     package static let all: [any AdminOperation.Type] = [
         ListUsers.self, AddUser.self, RemoveUser.self, ListAccesses.self, RevokeDevice.self, EndSessions.self, SetQuota.self,
         ExportSchema.self, ValidateSchema.self, ImportSchema.self, CompareSchemas.self, DeploySchema.self,
-        ListCredentials.self, AddToken.self, RemoveToken.self, ListZones.self,
+        ListCredentials.self, AddToken.self, RemoveToken.self, ListZones.self, CreateZone.self,
     ]
 
     package static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }

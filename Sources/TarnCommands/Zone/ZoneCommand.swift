@@ -11,7 +11,8 @@ import SystemSupport
 /// `tarn zone`: zones of users' private databases, as the operator handles them.
 struct ZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "zone", abstract: "List, delete and restore zones of users.", subcommands: [List.self, Delete.self, Restore.self])
+        commandName: "zone", abstract: "List, create, delete and restore zones of users.",
+        subcommands: [List.self, Create.self, Delete.self, Restore.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -34,6 +35,29 @@ struct ZoneCommand: AsyncParsableCommand {
         }
     }
 
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Create a zone in the private database of a user.",
+            discussion: Help.discussion(
+                "Devices receive the zone with their next fetch. A zone that exists stays as it is.",
+                examples: "tarn zone create Notes --user mia --container iCloud.org.example.notes",
+                "tarn zone create Notes --user mia --container iCloud.org.example.notes --server https://cloud.example.org --key-file operator.key"
+            ))
+
+        @Argument(help: "Name of the zone.")
+        var zone: String
+        @OptionGroup var place: ZoneOwnerOptions
+        @OptionGroup var options: OperatorOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let act = CreateZone(account: place.user, container: place.container, environment: place.environment, zone: zone)
+            let isNew = try await options.perform(act).isNew
+            output.print(
+                "\(zone): \(isNew ? "created" : "exists already")", ["zone": JSONText.string(zone), "created": isNew ? "true" : "false"])
+        }
+    }
+
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a zone with its records, and give devices a reason.",
@@ -42,35 +66,52 @@ struct ZoneCommand: AsyncParsableCommand {
                 Reasons: 'deleted'; 'purged', the user removed the app's data, so devices delete their copies; \
                 'encryptedDataReset', the user's keys were reset, so devices resend their copies. \
                 Devices receive the reason with their next fetch.
-                """, examples: "tarn zone delete Notes --user mia --container iCloud.org.example.notes"))
+                """, examples: "tarn zone delete Notes --yes --user mia --container iCloud.org.example.notes"))
 
         @Argument(help: "Name of the zone.")
         var zone: String
         @Option(help: ArgumentHelp("Why.", valueName: "reason"))
         var reason = ZoneDeletionReason.deleted
+        @Flag(help: "Confirm the deletion.")
+        var yes = false
         @OptionGroup var place: ZoneOwnerOptions
         @OptionGroup var options: DataOptions
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            guard yes else {
+                throw ValidationError("This deletes the zone and its records from the server and from all devices: confirm it with --yes.")
+            }
+        }
+
         func run() async throws {
             let (zoneID, reason) = (ZoneID(zoneName: zone), reason)
-            try await options.withStore(mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.auditSubject)) {
+            let size = try await options.withStore(
+                mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.auditSubject)
+            ) {
                 store in
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {
-                    let outcome = try await store.write(call.partition) { try engine.deleteZone(zoneID, because: reason, in: $0, call) }
+                    let (outcome, size) = try await store.write(call.partition) { unit in
+                        let size = try unit.zones().first { $0.name == zoneID.zoneName }?.usage ?? StoredBytes()
+                        return (try engine.deleteZone(zoneID, because: reason, in: unit, call), size)
+                    }
                     for key in outcome.zonesToEmpty {
                         try await store.empty(ZoneToEmpty(partition: call.partition, key: key, time: call.now))
                     }
+                    return size
                 } catch let error as WireError {
                     throw await place.zoneError(zone, error, in: store)
                 }
             }
-            output.printObject([
-                "user": .text(place.user), "container": .text(place.container), "environment": .text(place.environment.rawValue),
-                "zone": .text(zone), "reason": .text(reason.rawValue),
-            ])
+            output.print(
+                "\(zone): deleted, with \(ByteText.text(size.records)) of records and \(ByteText.text(size.assets)) of assets",
+                [
+                    "user": JSONText.string(place.user), "container": JSONText.string(place.container),
+                    "environment": JSONText.string(place.environment.rawValue), "zone": JSONText.string(zone),
+                    "reason": JSONText.string(reason.rawValue), "recordBytes": "\(size.records)", "assetBytes": "\(size.assets)",
+                ])
         }
     }
 }
