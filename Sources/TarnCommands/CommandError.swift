@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import SystemSupport
 
 /// The failure of a command: one sentence with the cause and the next step, printed to standard error. The exit code isn't zero.
 struct CommandError: Error, CustomStringConvertible, Equatable {

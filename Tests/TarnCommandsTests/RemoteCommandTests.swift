@@ -125,6 +125,30 @@ import Testing
         await server.stop()
     }
 
+    @Test func namesThatTheServerLacksAreErrors() async throws {
+        let server = try await Server()
+        func run(_ arguments: String...) async -> CommandRun {
+            await CommandRun(arguments + ["--container", Self.container, "--server", server.address, "--key-file", server.keyFile])
+        }
+        #expect(await run("record", "put", "n1", "title=Milk", "--type", "Note").status == 0)
+        for arguments in [["record", "query", "Note"], ["record", "export"]] {
+            let unknown = await CommandRun(
+                arguments + ["--container", "iCloud.org.exmple.notes", "--server", server.address, "--key-file", server.keyFile])
+            #expect(unknown.status == 1)
+            let error = "Error: \(server.address): The server has no container iCloud.org.exmple.notes. It has \(Self.container). "
+            #expect(unknown.notes == error + "Did you mean '\(Self.container)'?\n")
+        }
+        let type = await run("record", "query", "Nots")
+        #expect(type.status == 1)
+        #expect(type.notes.contains("The record type Nots does not exist"), "\(type.notes)")
+        #expect(type.notes.contains("It has Note. Did you mean 'Note'?"), "\(type.notes)")
+        #expect(await run("record", "delete", "n1", "--yes").status == 0)
+        let empty = await run("record", "query", "Note")
+        #expect(empty.status == 0, "\(empty.notes)")
+        #expect(empty.notes.hasPrefix("No records of type Note"), "\(empty.notes)")
+        await server.stop()
+    }
+
     @Test func otherKeysAreRefused() async throws {
         let server = try await Server()
         let other = server.folder.path + "/other.key"

@@ -4,6 +4,7 @@
 import ManagedModel
 import ModelFile
 import ModelTool
+import SystemSupport
 
 /// One change of a model. References of other parts of the model follow.
 enum ModelEdit {

@@ -52,6 +52,7 @@ extension RecordCommand {
                 try file.close()
                 return count
             }
+            if count == 0 { try await target.checkServer(type: types.first) }
             Output.note("\(count) records exported\(output.map { " to \($0)" } ?? "").")
         }
     }

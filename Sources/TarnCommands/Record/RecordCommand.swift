@@ -82,6 +82,7 @@ extension RecordCommand {
                 } while marker != nil && records.count < limit
                 hasMore = marker != nil
             }
+            if records.isEmpty { try await target.checkServer(type: type) }
             RecordList.print(records, fields: names, output, ifEmpty: "No records of type \(type) in \(target.place).")
             if hasMore { Output.note("There are more: raise --limit, or use 'tarn record export'.") }
         }

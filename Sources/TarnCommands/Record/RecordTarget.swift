@@ -121,8 +121,29 @@ struct RecordTarget: ParsableArguments {
         return call
     }
 
+    /// Reports a container or record type that the server does not have, for a request that found no records.
+    ///
+    /// The server answers a query of such a container like one of an empty container, which the first save of an app creates.
+    func checkServer(type: String?) async throws {
+        guard let server else { return }
+        let client = RemoteAdminClient(server: try RemoteServer(address: server, keyFile: keyFile))
+        do {
+            let schema = try await client.perform(ExportSchema(container: container, environment: environment)).text
+            guard let type, let types = try? ContainerSchema(text: schema).types.keys else { return }
+            try check(type, Array(types))
+        } catch let error as WireError where error.code == .notFound && error.reason.hasPrefix("could not find handler") {
+            // A server of a version without operators' requests.
+        } catch let error as WireError {
+            throw CommandError(operation: error, server: server)
+        }
+    }
+
     private func check(_ type: String, _ store: any OperatedStorage, _ call: Call) async throws {
-        let types = try await store.read(call.partition) { try $0.recordTypes() }.filter { $0 != UsersType.name }
+        try check(type, try await store.read(call.partition) { try $0.recordTypes() })
+    }
+
+    private func check(_ type: String, _ types: [String]) throws {
+        let types = types.filter { $0 != UsersType.name }
         guard !types.contains(type), type != UsersType.name else { return }
         let list = types.isEmpty ? "It has no record types yet." : "It has \(types.sorted().joined(separator: ", "))."
         throw CommandError(

@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import ManagedModel
 import SQLiteStore
+import SystemSupport
 
 /// `tarn store`: reads an app's store. Never changes it; the app may have it open.
 struct StoreCommand: AsyncParsableCommand {

@@ -88,8 +88,7 @@ struct ZoneCommand: AsyncParsableCommand {
             let (zoneID, reason) = (ZoneID(zoneName: zone), reason)
             let size = try await options.withStore(
                 mustExist: true, name: place.user, audited: CommandAudit("zone.delete", place.auditSubject)
-            ) {
-                store in
+            ) { store in
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import ArgumentParser
-
 /// The nearest of the known names, for an unknown one.
-enum Suggestion {
+package enum Suggestion {
     /// ` Did you mean 'serve'?`, or nothing if no name is near.
-    static func sentence(for name: String, among names: some Sequence<String>) -> String {
+    package static func sentence(for name: String, among names: some Sequence<String>) -> String {
         nearest(to: name, among: names).map { " Did you mean '\($0)'?" } ?? ""
     }
 
     /// - Returns: The name at the smallest distance, at most a third of the letters; the first of several in their order.
-    static func nearest(to name: String, among names: some Sequence<String>) -> String? {
+    package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
         let limit = max(1, min(name.count, 64) / 3)
         var best: (name: String, distance: Int)?
         // A very long text resembles none.
@@ -24,7 +22,7 @@ enum Suggestion {
     }
 
     /// The edit distance of two texts: insertions, deletions, substitutions and transpositions.
-    static func distance(_ a: String, _ b: String) -> Int {
+    package static func distance(_ a: String, _ b: String) -> Int {
         let (a, b) = (Array(a), Array(b))
         var rows = [Array(0...b.count)]
         for i in 1..<(a.count + 1) {
@@ -38,28 +36,4 @@ enum Suggestion {
         }
         return rows[a.count][b.count]
     }
-}
-
-/// Finds an unknown command before the parser, which doesn't name it in its message.
-enum CommandCheck {
-    /// - Returns: A sentence about the first unknown command of the arguments; nil if all are known.
-    static func problem(_ arguments: some Sequence<String>, root: any ParsableCommand.Type) -> String? {
-        var (command, path) = (root, [name(root)])
-        for argument in arguments {
-            let subcommands = command.configuration.subcommands
-            if subcommands.isEmpty || argument.hasPrefix("-") { return nil }
-            if argument == "help" { continue }
-            if let next = subcommands.first(where: { name($0) == argument || $0.configuration.aliases.contains(argument) }) {
-                command = next
-                path.append(argument)
-                continue
-            }
-            let suggestion = Suggestion.sentence(for: argument, among: subcommands.map(name))
-            let words = path.joined(separator: " ")
-            return "'\(TerminalText.escaped(argument))' is not a command of '\(words)'.\(suggestion) See '\(words) --help'."
-        }
-        return nil
-    }
-
-    static func name(_ command: any ParsableCommand.Type) -> String { command._commandName }
 }
