@@ -78,6 +78,31 @@ import Testing
         #expect(try Record(json: Array(found.output.utf8)).fields.keys.sorted() == ["title"], "\(found.notes)")
     }
 
+    /// Without a type, a location is a text, and so is a day.
+    @Test func valuesOfAnotherTypeAreExplained() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        let schema = folder.path + "/notes.ckdb"
+        let text = "DEFINE SCHEMA RECORD TYPE Note (l LOCATION, t TIMESTAMP QUERYABLE SORTABLE, b BYTES, f ASSET, tags LIST<STRING>);"
+        try Data(text.utf8).write(to: URL(filePath: schema))
+        _ = await CommandRun(["schema", "import", "--file", schema] + place)
+        for (assignment, step) in [
+            ("l=48,11", "Write l:location=VALUE. Write degrees north and east"),
+            ("t=1970-01-01", "Write t:timestamp=VALUE. Write it in UTC"),
+            ("b=&", "Write b:bytes=VALUE. Write it in Base64."), ("f=x", "Set files in the console."),
+            ("tags=red", "Set lists in the console, or with 'tarn record import'."),
+        ] {
+            let put = await CommandRun(["record", "put", "n1", assignment, "--type", "Note"] + place)
+            #expect(put.status == 1)
+            #expect(put.notes.contains(step), "\(put.notes)")
+        }
+        let query = await CommandRun(["record", "query", "Note", "--where", "t < 1970-01-01"] + place)
+        #expect(query.status == 1)
+        #expect(query.notes.contains("Name the type in the condition, such as FIELD:timestamp. Write it in UTC"), "\(query.notes)")
+        #expect(await CommandRun(["record", "query", "Note", "--where", "t:timestamp < 1970-01-01"] + place).status == 0)
+    }
+
     /// An export, imported into another container, is the same export.
     @Test(arguments: ["jsonl", "csv"]) func exportAndImportAreInverse(_ format: String) async throws {
         let folder = ScratchFolder("tarn-record")

@@ -151,7 +151,9 @@ extension CloudService {
         case let refused as SchemaRefused: return WireError(.conflict, refused.reasons.joined(separator: "\n"))
         case let unknown as UnknownContainer:
             let list = unknown.names.isEmpty ? "It has none." : "It has \(unknown.names.prefix(10).joined(separator: ", "))."
-            return WireError(.notFound, "The server has no container \(unknown.name). \(list)\(Suggestion.sentence(for: unknown.name, among: unknown.names))")
+            return WireError(
+                .notFound,
+                "The server has no container \(unknown.name). \(list)\(Suggestion.sentence(for: unknown.name, among: unknown.names))")
         case let failure as StorageFailure where failure == .unknownUser:
             return WireError(.notFound, "The user \(user ?? "") does not exist: 'tarn user list' lists all users.")
         case let failure as StorageFailure where failure.code == .nameTaken:

@@ -198,6 +198,7 @@ extension CommandError {
             case .badRequest
             where error.reason.contains("queryable") || error.reason.contains("indexable") || error.reason.contains("sortable"):
                 "Add the index with 'tarn schema import', or leave --where and --sort out: then no index is needed."
+            case .badRequest: RecordValueText.step(after: error.reason) ?? "It is about \(place)."
             default: "It is about \(place)."
             }
         self.init(reason: error.reason, step: step)

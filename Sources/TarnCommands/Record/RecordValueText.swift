@@ -31,6 +31,20 @@ enum RecordValueText {
         }
     }
 
+    /// The next step after a value of another type than the field's, such as `l=48,11` for a location; nil for other reasons.
+    static func step(after reason: String) -> String? {
+        if let match = reason.firstMatch(of: /set value type \w+ for field '(\w+)' for type '\w+', defined to be: (\w+)$/) {
+            switch FieldType(rawValue: String(match.2)) {
+            case nil: return match.2.hasSuffix("_LIST") ? "Set lists in the console, or with 'tarn record import'." : nil
+            case .asset?: return "Set files in the console."
+            case let type?: return "Write \(match.1):\(type.rawValue.lowercased())=VALUE.\(advice(type))"
+            }
+        }
+        guard let match = reason.firstMatch(of: /^Invalid value, expected type (\w+)$/), let type = FieldType(rawValue: String(match.1))
+        else { return nil }
+        return "Name the type in the condition, such as FIELD:\(type.rawValue.lowercased()).\(advice(type))"
+    }
+
     /// Parses `NAME` or `NAME:TYPE`.
     static func field(_ text: Substring) -> (name: String, type: FieldType?)? {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
