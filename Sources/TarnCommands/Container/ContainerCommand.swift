@@ -42,7 +42,7 @@ struct ContainerCommand: AsyncParsableCommand {
             }
             var table = Table(
                 ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("USERS", "users"), ("ZONES", "zones"), ("RECORDS", "records"),
-                ("SIZE", "recordBytes"), ("ASSETS", "assetBytes"), ("LAST CHANGE", "lastChange"), ("", "isPartial"))
+                ("RECORD SIZE", "recordBytes"), ("ASSET SIZE", "assetBytes"), ("LAST CHANGE", "lastChange"), ("", "isPartial"))
             for size in sizes {
                 func count(_ number: Int) -> Table.Cell { size.isPartial ? .atLeast(Int64(number)) : .number(Int64(number)) }
                 let stored = usage.first { $0.containerIdentifier == size.containerIdentifier && $0.environment == size.environment }?.usage

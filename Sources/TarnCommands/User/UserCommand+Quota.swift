@@ -42,8 +42,8 @@ extension UserCommand {
 
         func run() async throws {
             var table = Table(
-                ("USER", "user"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("RECORDS", "recordBytes"),
-                ("ASSETS", "assetBytes"),
+                ("USER", "user"), ("CONTAINER", "container"), ("ENVIRONMENT", "environment"), ("RECORD SIZE", "recordBytes"),
+                ("ASSET SIZE", "assetBytes"),
                 ("QUOTA", "quotaBytes"))
             for line in try await options.withStore(mustExist: true, { try await $0.usage() }) {
                 table.add(

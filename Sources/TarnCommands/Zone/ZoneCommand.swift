@@ -29,7 +29,7 @@ struct ZoneCommand: AsyncParsableCommand {
         func run() async throws {
             let act = ListZones(account: place.user, container: place.container, environment: place.environment)
             let zones = try await options.perform(act).zones
-            var table = Table(("ZONE", "zone"), ("RECORDS", "recordBytes"), ("ASSETS", "assetBytes"))
+            var table = Table(("ZONE", "zone"), ("RECORD SIZE", "recordBytes"), ("ASSET SIZE", "assetBytes"))
             for zone in zones { table.add(.text(zone.name), .bytes(zone.bytes.records), .bytes(zone.bytes.assets)) }
             output.print(table, ifEmpty: "\(place.user) has no custom zones in \(place.container), \(place.environment.rawValue).")
         }
