@@ -181,7 +181,7 @@ struct ConsentPages {
         var values: [String: Any] = [
             "account": visit.accountName, "consents": consents, "containers": containers,
             "hours": CloudService.consentHours.map {
-                ["hours": $0, "name": $0 < 24 ? "\($0) \($0 == 1 ? "hour" : "hours")" : "\($0 / 24) \($0 == 24 ? "day" : "days")"]
+                ["hours": $0, "name": $0 < 24 ? CountText.text($0, "hour") : CountText.text($0 / 24, "day")]
                     as [String: Any]
             },
         ]

@@ -5,6 +5,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 import Mustache
+import SystemSupport
 
 /// Makes answers of templates. Values are escaped by the templates; see `Templates`.
 enum Page {
@@ -96,7 +97,8 @@ enum Page {
         switch error {
         case let error as WireError:
             guard let seconds = error.retryAfter.map({ Int($0.rounded(.up)) }) else { return (error.reason, error.code.httpStatus, nil) }
-            let text = error.code == .throttled ? "Too many requests. Load the page again in \(seconds) seconds." : error.reason
+            let text =
+                error.code == .throttled ? "Too many requests. Load the page again in \(CountText.text(seconds, "second"))." : error.reason
             return (text, error.code.httpStatus, seconds)
         case let refused as SchemaRefused: return (refused.reasons.joined(separator: "\n"), 409, nil)
         case let failure as StorageFailure where failure.isOfRequest: return (failure.sentence, 409, nil)

@@ -3,6 +3,7 @@
 
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Sign-in at an identity provider, for web apps, the page of consents and the console.
 struct ProviderPages {
@@ -71,7 +72,8 @@ struct ProviderPages {
         switch error.code {
         case .throttled:
             return Page.problem(
-                "Too many failed sign-ins. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one.", status: error.code.httpStatus)
+                "Too many failed sign-ins. Wait \(CountText.text(Int(error.retryAfter ?? 1), "second")) before the next one.",
+                status: error.code.httpStatus)
         default: return Page.problem(error.reason, status: error.code.httpStatus)
         }
     }

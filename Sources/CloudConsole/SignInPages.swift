@@ -3,6 +3,7 @@
 
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The page on which people sign in for a web app.
 ///
@@ -91,7 +92,8 @@ struct SignInPages {
     static func sentence(_ error: WireError) -> String {
         switch error.code {
         case .authenticationFailed: "The name or the password is wrong."
-        case .throttled: "Too many wrong passwords or codes. Wait \(Int(error.retryAfter ?? 1)) seconds before the next one."
+        case .throttled:
+            "Too many wrong passwords or codes. Wait \(CountText.text(Int(error.retryAfter ?? 1), "second")) before the next one."
         default: error.reason
         }
     }

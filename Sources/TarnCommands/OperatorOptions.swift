@@ -6,6 +6,7 @@ import CloudConsole
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The options of commands that administer a server: on its data, or on another machine with an operator's key.
 struct OperatorOptions: ParsableArguments {
@@ -113,7 +114,7 @@ extension CommandError {
         switch error.code {
         case .conflict: self.init(refusals: error.reason.split(separator: "\n").map(String.init))
         case .throttled, .tryAgainLater:
-            self.init("\(server): \(sentence) Try again in \(Int((error.retryAfter ?? 1).rounded(.up))) seconds.")
+            self.init("\(server): \(sentence) Try again in \(CountText.text(Int((error.retryAfter ?? 1).rounded(.up)), "second")).")
         case .notFound where error.reason.hasPrefix("could not find handler"):
             self.init(
                 "\(server) does not have this operation: update the server to the version of this command, or name the console's address with --server."

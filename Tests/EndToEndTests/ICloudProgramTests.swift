@@ -110,7 +110,7 @@ import Testing
         #expect(
             before.output == #"{"zone":"Garden","recordType":"Plant","recordName":"p1","difference":"onlyInICloud","fields":[]}"# + "\n")
         let pulled = try await run(["pull", "--state", folder.path("pull.json")])
-        #expect(pulled.output == "1 records copied\n", "\(pulled.complaint)")
+        #expect(pulled.output == "1 record copied\n", "\(pulled.complaint)")
         #expect(try await run(["compare"]).status == 0)
 
         // Changes on the Tarn server are copied back.

@@ -28,7 +28,7 @@ import Testing
         let model = try model("Notes", contents, in: folder)
         let alone = try await Programs.run("tarn", ["model", "check", model], in: folder)
         #expect(alone.status == 0)
-        #expect(alone.output == "\(model)/Notes.xcdatamodel/contents:5: warning: Note.tag has no inverse\n0 errors, 1 warnings\n")
+        #expect(alone.output == "\(model)/Notes.xcdatamodel/contents:5: warning: Note.tag has no inverse\n0 errors, 1 warning\n")
 
         let source = folder.path("Note.swift")
         try Data("import CoreData\nclass Note: NSManagedObject { @NSManaged var title: Int }".utf8).write(to: URL(fileURLWithPath: source))
@@ -36,7 +36,7 @@ import Testing
         #expect(checked.status == 1)
         #expect(
             checked.output.contains("\(source):2: error: @NSManaged Note.title is a 'Int', and the model's attribute is of type String\n"))
-        #expect(checked.output.hasSuffix("1 errors, 1 warnings\n"))
+        #expect(checked.output.hasSuffix("1 error, 1 warning\n"))
 
         let nowhere = try await Programs.run("tarn", ["model", "check", folder.path("Gone")], in: folder)
         #expect(nowhere.status == 1)

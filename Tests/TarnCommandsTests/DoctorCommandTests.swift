@@ -38,7 +38,7 @@ import Testing
         let used = await CommandRun("doctor", "--data", folder.path, "--json")
         #expect(grades(used)["operators"] == "ok")
         #expect(grades(used)["schema"] == "warning")
-        #expect(used.output.contains("1 record types in development, 0 in production"), "\(used.output)")
+        #expect(used.output.contains("1 record type in development, 0 in production"), "\(used.output)")
     }
 
     @Test func eachProblemOfAFolderSaysWhatToDo() async throws {

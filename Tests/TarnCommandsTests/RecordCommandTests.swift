@@ -167,10 +167,10 @@ import Testing
         #expect(twice.notes.contains("line 3: the record n1 is in line 2 already"), "\(twice.notes)")
         try Data("{\"records\":[\n\(record)\n]}\n".utf8).write(to: URL(filePath: file))
         let imported = await CommandRun(["record", "import", file] + place)
-        #expect(imported.output == "1 records imported\n", "\(imported.notes)")
+        #expect(imported.output == "1 record imported\n", "\(imported.notes)")
         // One line is a file of JSON lines.
         try Data(record.utf8).write(to: URL(filePath: file))
-        #expect(await CommandRun(["record", "import", file] + place).output == "1 records imported\n")
+        #expect(await CommandRun(["record", "import", file] + place).output == "1 record imported\n")
     }
 
     @Test(arguments: ["ü", "_n1"]) func namesOfAFileAreCheckedBeforeTheImport(_ name: String) async throws {

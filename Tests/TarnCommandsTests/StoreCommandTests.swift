@@ -67,7 +67,7 @@ import Testing
         let (store, path) = try makeStore(folder)
         let description = try StoreDescription(of: URL(fileURLWithPath: path))
         let text = StoreReport.text(description)
-        for part in ["Note", "Folder", "ZFOLDER\tINTEGER\t→ Folder", store.identifier, "1 transactions", "notes.sqlite"] {
+        for part in ["Note", "Folder", "ZFOLDER\tINTEGER\t→ Folder", store.identifier, "1 transaction (", "notes.sqlite"] {
             #expect(text.contains(part), "\(part)")
         }
         let object = try #require(JSONSerialization.jsonObject(with: Data(StoreReport.json(description).utf8)) as? [String: Any])

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import CloudService
+import SystemSupport
 
 /// Backups of the server: those that exist, with their checks and the commands that restore them, and a button that makes one.
 ///
@@ -49,7 +50,7 @@ struct BackupPage {
         row["faults"] = check.faults
         if check.faults.isEmpty { row["isSound"] = true }
         if let counts = check.counts {
-            let texts = [(counts.users, "user"), (counts.records, "record"), (counts.assetFiles, "file")].map { FieldText.count($0, $1) }
+            let texts = [(counts.users, "user"), (counts.records, "record"), (counts.assetFiles, "file")].map { CountText.text($0, $1) }
             row["counts"] = texts.joined(separator: ", ")
         }
         return row

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Deletes the selected records of a list, or sets one field of them, after a confirmation that shows their number and names.
 ///
@@ -41,7 +42,7 @@ struct BulkPages {
         return parent.page(
             "done",
             [
-                "done": "\(done) of \(operations.count) records \(verb).", "problems": problems,
+                "done": "\(done) of \(CountText.text(operations.count, "record")) \(verb).", "problems": problems,
                 "next": "\(parent.base)/records?\(RecordQuery.text(query.items))",
             ], title: "Records \(verb)")
     }
@@ -70,7 +71,7 @@ struct BulkPages {
 
     private func confirmation(_ selected: [Selected], _ query: RecordQuery) -> ServiceResponse {
         let isDeletion = form["do"] == "delete"
-        let count = "\(selected.count) \(selected.count == 1 ? "record" : "records")"
+        let count = CountText.text(selected.count, "record")
         var values: [String: Any] = [
             "records": selected.map { ["index": $0.index, "name": $0.name, "tag": $0.tag] as [String: Any] }, "do": form["do"] ?? "",
             "set": form["set"] ?? "", "to": form["to"] ?? "", "button": isDeletion ? "Delete \(count)" : "Change \(count)",

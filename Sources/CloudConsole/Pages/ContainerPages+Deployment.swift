@@ -4,6 +4,7 @@
 package import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The schema as text, its differences from production, and the deployment.
 extension ContainerPages {
@@ -46,7 +47,7 @@ extension ContainerPages {
                 "deploy",
                 [
                     "changes": differences.map(Self.explained), "code": confirmation, "back": "\(base)/schema",
-                    "button": "Deploy \(differences.count) \(differences.count == 1 ? "change" : "changes")",
+                    "button": "Deploy \(CountText.text(differences.count, "change"))",
                 ], title: "Deploy to production?")
         }
         _ = try await schemas.deploy()
@@ -85,7 +86,7 @@ extension ContainerPages {
         ]
         if let problem = form.problem { values["problem"] = problem }
         if let count = visit.query["deployed"].flatMap({ Int($0) }), !visit.isPost {
-            values["saved"] = "\(count) \(count == 1 ? "change was" : "changes were") deployed to production."
+            values["saved"] = "\(CountText.text(count, "change")) deployed to production."
         }
         return page("schema", values, title: "Schema", status: form.status)
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import SystemSupport
 
 /// Values of fields as a person reads and types them.
 enum FieldText {
@@ -46,10 +47,10 @@ enum FieldText {
         case .int64(let number)?: String(number)
         case .double(let number)?: String(number)
         case .timestamp(let time)?: date(time)
-        case .bytes(let bytes)?: "\(bytes.count) bytes"
+        case .bytes(let bytes)?: CountText.text(bytes.count, "byte")
         case .reference(let reference)?: reference.recordName
         case .location(let location)?: "\(location.latitude), \(location.longitude)"
-        case .asset(let asset)?: "file of \(asset.size) bytes"
+        case .asset(let asset)?: "file of \(CountText.text(asset.size, "byte"))"
         case .list(let elements, _)?: elements.map { text($0) }.joined(separator: ", ")
         }
     }
@@ -117,15 +118,12 @@ enum FieldText {
         return .location(RecordLocation(latitude: latitude, longitude: longitude))
     }
 
-    /// `1 record`, `2 records`.
-    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-
     /// `1.5 MB`.
     static func bytes(_ count: Int64) -> String {
         var (number, unit) = (Double(count), 0)
         let units = ["bytes", "kB", "MB", "GB", "TB"]
         while number >= 1000, unit < units.count - 1 { (number, unit) = (number / 1000, unit + 1) }
-        return unit == 0 ? "\(count) bytes" : "\((number * 10).rounded() / 10) \(units[unit])"
+        return unit == 0 ? CountText.text(count, "byte") : "\((number * 10).rounded() / 10) \(units[unit])"
     }
 
     /// `3 d 4 h`, `4 h 5 min` or `5 min`.

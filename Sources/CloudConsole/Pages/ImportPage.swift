@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Saves records of a pasted or chosen file: JSON or CSV as ``ExportPages`` writes them.
 struct ImportPage {
@@ -27,7 +28,7 @@ struct ImportPage {
             return parent.page(
                 "done",
                 [
-                    "done": "\(done) of \(records.count) records imported.", "problems": problems,
+                    "done": "\(done) of \(CountText.text(records.count, "record")) imported.", "problems": problems,
                     "next": "\(parent.base)/records?\(RecordQuery.text(query.items))",
                 ], title: "Records imported")
         } catch let error as WireError {

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The containers of the server with their sizes: `/console`.
 struct OverviewPage {
@@ -42,12 +43,12 @@ struct OverviewPage {
         var row: [String: Any] = [
             "address": "/console/c/\(name)/\(environment.rawValue)/types",
             "name": environment == .development ? "Development" : "Production",
-            "databases": FieldText.count(usage?.databases ?? 0, "database"),
+            "databases": CountText.text(usage?.databases ?? 0, "database"),
             "recordBytes": FieldText.bytes(usage?.usage.records ?? 0), "files": FieldText.bytes(usage?.usage.assets ?? 0),
         ]
         if let size {
             var counts: [String: Any] = [
-                "users": FieldText.count(size.users, "user"), "zones": Self.text(size.zones, "zone", size),
+                "users": CountText.text(size.users, "user"), "zones": Self.text(size.zones, "zone", size),
                 "records": Self.text(size.records, "record", size),
             ]
             if let time = size.lastChange { counts["lastChange"] = FieldText.date(time) }
@@ -57,6 +58,6 @@ struct OverviewPage {
     }
     /// `1000000+ records` for a count that ended at its bounds.
     private static func text(_ count: Int, _ noun: String, _ size: ContainerSize) -> String {
-        size.isPartial ? "\(count)+ \(noun)s" : FieldText.count(count, noun)
+        size.isPartial ? "\(count)+ \(noun)s" : CountText.text(count, noun)
     }
 }

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Query, edit and delete records: `…/records` and `…/records/{database}/{zone}/{name}`; without a name a new one. Below a record is its
 /// `history`.
@@ -330,9 +331,9 @@ struct RecordPages {
             examined += batch.examined
             marker = batch.next
         } while marker != nil && count < Self.recordsCountedMax && examined < bounds.recordsPerCount && service.now < end
-        let word = count == 1 ? "record" : "records"
-        guard marker != nil else { return "\(count) \(word)" }
-        guard count < Self.recordsCountedMax, examined > 0 else { return "more than \(count) \(word)" }
-        return "\(count) \(word) among the \(examined) that changed last; there may be more"
+        let text = CountText.text(count, "record")
+        guard marker != nil else { return text }
+        guard count < Self.recordsCountedMax, examined > 0 else { return "more than \(text)" }
+        return "\(text) among the \(examined) that changed last; there may be more"
     }
 }

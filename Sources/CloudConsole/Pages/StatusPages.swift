@@ -76,7 +76,7 @@ struct StatusPages {
             warnings.append("\(FieldText.bytes(freeBytes)) are free on the data folder's disk: a full disk refuses all writes.")
         }
         if errors > 0 {
-            warnings.append("\(FieldText.count(errors, "request")) of the last hour failed by an error of the server: the log has them.")
+            warnings.append("\(CountText.text(errors, "request")) of the last hour failed by an error of the server: the log has them.")
         }
         return warnings
     }

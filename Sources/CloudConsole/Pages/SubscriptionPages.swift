@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// The operator's own subscriptions in the three databases, each with a test notification: `…/subscriptions`.
 struct SubscriptionPages {
@@ -34,7 +35,7 @@ struct SubscriptionPages {
         case .database: "any change in the database"
         case .zone(let zoneID): "changes in the zone \(zoneID.zoneName)"
         case .query(let query):
-            "\(query.query.recordType): \(query.firesOn.map(\.rawValue).sorted().joined(separator: ", ")), \(FieldText.count(query.query.filters.count, "filter"))"
+            "\(query.query.recordType): \(query.firesOn.map(\.rawValue).sorted().joined(separator: ", ")), \(CountText.text(query.query.filters.count, "filter"))"
         }
     }
 }

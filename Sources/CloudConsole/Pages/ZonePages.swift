@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Zones: `…/zones`; what changed in one, `…/zones/{database}/{zone}`; and below that `shares`, `delete` and `restore`.
 struct ZonePages {
@@ -142,7 +143,7 @@ struct ZonePages {
                 "done",
                 [
                     "done":
-                        "\(restored.saved) records were restored, \(restored.deleted) were removed. Devices follow with their next sync.",
+                        "Restored: \(CountText.text(restored.saved, "record")), removed: \(restored.deleted). Devices follow with their next sync.",
                     "next": "\(parent.base)/records?" + RecordQuery.text([("place", "private/\(zone)")]),
                 ], title: "Zone restored")
         } catch let error as WireError {

@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudWire
 import Synchronization
+import SystemSupport
 
 /// Index builds that go on after the queries that need them were answered, at most one in each partition.
 ///
@@ -98,7 +99,7 @@ extension CloudService {
     private static func indexesAreBuilt(_ indexes: [RecordIndex], _ recordCount: Int) -> WireError {
         let names = Set(indexes.map(\.fieldName)).sorted().joined(separator: "', '")
         return WireError(
-            .tryAgainLater, "the index of '\(names)' is being built, \(recordCount) records so far: send the query again",
+            .tryAgainLater, "the index of '\(names)' is being built, \(CountText.text(recordCount, "record")) so far: send the query again",
             retryAfter: indexRetrySeconds)
     }
 }

@@ -3,6 +3,7 @@
 
 import CloudEngine
 import Foundation
+import SystemSupport
 
 /// Moves all data of a server from one database to another, while servers use the source.
 ///
@@ -326,7 +327,7 @@ package final class ServerMove {
             try copyValues(values)
             try compare(values)
             guard missing.isEmpty else {
-                throw StorageFailure(.corrupt, "the files of \(missing.count) assets are missing")
+                throw StorageFailure(.corrupt, "the files of \(CountText.text(missing.count, "asset")) are missing")
             }
             try files.synchronize()
             try destination.transaction {

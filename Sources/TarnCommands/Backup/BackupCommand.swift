@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudService
 import Foundation
+import SystemSupport
 
 /// `tarn backup`: copies all data, also while the server runs.
 struct BackupCommand: AsyncParsableCommand {
@@ -38,7 +39,8 @@ struct BackupCommand: AsyncParsableCommand {
             return try await copy(store)
         }
         result.print(
-            "\(output): the database and \(count) files of assets", ["folder": JSONText.string(output), "assetFiles": "\(count)"])
+            "\(output): the database and \(CountText.text(count, "file")) of assets",
+            ["folder": JSONText.string(output), "assetFiles": "\(count)"])
     }
 
     /// Copies the store. Errors name the destination, since only the destination is written.
@@ -93,7 +95,7 @@ struct RestoreCommand: AsyncParsableCommand {
             return try await store.endRestore(now: now)
         }
         result.print(
-            "\(database.shown): restored, with \(count) databases of users and containers; start the servers",
+            "\(database.shown): restored, with \(CountText.text(count, "database")) of users and containers; start the servers",
             ["database": JSONText.string(database.shown), "partitions": "\(count)"])
     }
 

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudStorageSupport
 import Foundation
+import SystemSupport
 
 /// `tarn database`: the database of a server as a whole.
 struct DatabaseCommand: AsyncParsableCommand {
@@ -53,7 +54,10 @@ struct DatabaseCommand: AsyncParsableCommand {
                 }
                 let rows = report.rows.values.reduce(0, +)
                 try await destination.withStore(mustExist: true, audited: CommandAudit("database move", "server")) { _ in }
-                let done = report.wasDone ? "was moved before" : "moved \(rows) rows and compared each, and \(report.files) files of assets"
+                let done =
+                    report.wasDone
+                    ? "was moved before"
+                    : "moved \(CountText.text(rows, "row")) and compared each, and \(CountText.text(report.files, "file")) of assets"
                 result.print(
                     "\(destination.shown): \(done); writes waited \(report.stopMilliseconds) ms",
                     [

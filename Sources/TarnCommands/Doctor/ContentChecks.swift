@@ -5,6 +5,7 @@ import CloudEngine
 import CloudServer
 import CloudService
 import CloudWire
+import SystemSupport
 
 /// Checks of a server's accounts, containers and schemas.
 struct ContentChecks {
@@ -39,12 +40,12 @@ struct ContentChecks {
                 containerIdentifier: container, engine: Engine(sealer: store.sealer), storage: store, surroundings: .system)
             let (development, production) = (try await service.export(.development), try await service.export(.production))
             func count(_ schema: ContainerSchema) -> Int { schema.types.keys.count { $0 != UsersType.name } }
-            let text = "\(count(development)) record types in development, \(count(production)) in production"
+            let text = "\(CountText.text(count(development), "record type")) in development, \(count(production)) in production"
             let additions = try await service.differences().count
             if count(development) > 0, additions > 0 {
                 findings.append(
                     .warning(
-                        "schema", "\(container): \(text); \(additions) differences",
+                        "schema", "\(container): \(text); \(CountText.text(additions, "difference"))",
                         "'tarn schema diff --container \(container)' shows them, and 'tarn schema deploy' takes them to production"))
             } else {
                 findings.append(.ok("schema", "\(container): \(text)"))

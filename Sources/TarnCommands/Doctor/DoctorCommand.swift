@@ -4,6 +4,7 @@
 import ArgumentParser
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// `tarn doctor`: checks a client's set-up and a server, and says what to do.
 struct DoctorCommand: AsyncParsableCommand {
@@ -73,7 +74,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let width = findings.map(\.check.count).max() ?? 0
         for finding in findings { Output.line(output.json ? finding.json : finding.text(.output, width: width)) }
         let problems = findings.count { $0.grade == .problem }, warnings = findings.count { $0.grade == .warning }
-        if !output.json { Output.line("\(problems) problems, \(warnings) warnings") }
+        if !output.json { Output.line("\(CountText.text(problems, "problem")), \(CountText.text(warnings, "warning"))") }
         if problems > 0 { throw ExitCode.failure }
     }
 }

@@ -80,7 +80,7 @@ struct FolderChecks {
         let faults = try await store.quickCheck()
         guard let first = faults.first else { return .ok("database", "sound (quick check)") }
         return .problem(
-            "database", "\(faults.count) faults, such as: \(first)",
+            "database", "\(CountText.text(faults.count, "fault")), such as: \(first)",
             "stop the server and restore the folder from a backup with 'tarn restore'")
     }
 

@@ -6,6 +6,7 @@ import CloudWire
 import Foundation
 import NIOCore
 import NIOHTTP1
+import SystemSupport
 
 /// Checks of a server over the network, as a client reaches it.
 struct ServerChecks {
@@ -180,7 +181,8 @@ struct ServerChecks {
         let date = TimeText.utc(expiry * 1000)
         if expiry <= now { return .problem("certificate", "expired at \(date)", "renew it; the server reads new files by itself") }
         if days < 14 {
-            return .warning("certificate", "expires in \(days) days, at \(date)", "renew it; the server reads new files by itself")
+            return .warning(
+                "certificate", "expires in \(CountText.text(days, "day")), at \(date)", "renew it; the server reads new files by itself")
         }
         return .ok("certificate", "valid until \(date)")
     }

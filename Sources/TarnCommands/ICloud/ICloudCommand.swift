@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudKit
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// `tarn icloud`: copies and compares databases between iCloud and a Tarn server.
 struct ICloudCommand: AsyncParsableCommand {
@@ -114,8 +115,8 @@ extension ICloudCommand {
                 Output.note("and \(state.deferred.count - Self.problemsMax) more; the state has all.")
             }
             let parts = [
-                "\(state.copied) records copied", state.deleted > 0 ? "\(state.deleted) deleted" : "",
-                state.skipped > 0 ? "\(state.skipped) shares and records of users left out" : "",
+                "\(CountText.text(state.copied, "record")) copied", state.deleted > 0 ? "\(state.deleted) deleted" : "",
+                state.skipped > 0 ? "\(state.skipped) left out: shares, or records of users" : "",
                 state.deferred.isEmpty ? "" : "\(state.deferred.count) rejected",
             ]
             output.print(
@@ -205,7 +206,7 @@ extension ICloudCommand {
                 try await comparer.compare(try await pair.options.parts(of: iCloud, tarn))
                 return comparer
             }
-            Output.note("\(comparer.compared) records compared, \(comparer.differing) differ.")
+            Output.note("\(CountText.text(comparer.compared, "record")) compared, \(comparer.differing) differ.")
             if comparer.differing > 0 { throw ExitCode(2) }
         }
     }

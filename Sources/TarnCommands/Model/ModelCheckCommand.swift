@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import ModelFile
 import ModelTool
+import SystemSupport
 
 /// `tarn model check PATH…`: prints the plugin's findings about a model, without a build.
 struct ModelCheckCommand: ParsableCommand {
@@ -45,7 +46,7 @@ struct ModelCheckCommand: ParsableCommand {
             for finding in findings { Output.line(Self.json(finding)) }
         } else {
             for finding in findings { Output.line(finding.description) }
-            Output.line("\(errors) errors, \(findings.count - errors) warnings")
+            Output.line("\(CountText.text(errors, "error")), \(CountText.text(findings.count - errors, "warning"))")
         }
         if errors > 0 { throw ExitCode.failure }
     }

@@ -4,6 +4,7 @@
 import ArgumentParser
 import Foundation
 import ModelTool
+import SystemSupport
 
 /// `tarn port PATH`: finds, and with `--write` makes, the edits that a Core Data app's sources need on Linux.
 struct PortCommand: ParsableCommand {
@@ -46,7 +47,7 @@ struct PortCommand: ParsableCommand {
         let left = port.obstacles.filter { $0.obstacle.edit == nil }.count
         let fixed = port.obstacles.count - left
         output.print(
-            "\(port.files.count) files read, \(fixed) places \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand",
+            "\(CountText.text(port.files.count, "file")) read, \(CountText.text(fixed, "place")) \(write ? "fixed" : "that --write fixes"), \(left) to fix by hand",
             [
                 "files": "\(port.files.count)", "fixed": "\(fixed)", "left": "\(left)", "written": "\(write)",
                 "accessNotes": "\(hasNoFlags ? 0 : noted.exposed.count)", "changed": Table.json(.list(paths)),
@@ -94,7 +95,7 @@ struct PortCommand: ParsableCommand {
             try Data(port.accessNotes.utf8).write(to: url, options: .atomic)
             line("wrote \(SourcePort.notesName)")
         } else {
-            line("--write puts notes on \(port.exposed.count) uses of @objc into \(SourcePort.notesName)")
+            line("--write puts notes on \(CountText.text(port.exposed.count, "use")) of @objc into \(SourcePort.notesName)")
         }
         line(
             """

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CloudWire
 import Foundation
+import SystemSupport
 
 extension RecordCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
@@ -53,7 +54,7 @@ extension RecordCommand {
                 return count
             }
             if count == 0 { try await target.checkServer(type: types.first) }
-            Output.note("\(count) records exported\(output.map { " to \($0)" } ?? "").")
+            Output.note("\(CountText.text(count, "record")) exported\(output.map { " to \($0)" } ?? "").")
         }
     }
 }

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 import Foundation
+import SystemSupport
 
 extension RecordCommand {
     struct Import: AsyncParsableCommand {
@@ -68,7 +69,7 @@ extension RecordCommand {
 
         private func report(_ count: Int, failed: Int, verb: String) {
             let failures = failed == 0 ? "" : ", \(failed) refused"
-            output.print("\(count) records \(verb)\(failures)", [verb: "\(count)", "refused": "\(failed)"])
+            output.print("\(CountText.text(count, "record")) \(verb)\(failures)", [verb: "\(count)", "refused": "\(failed)"])
         }
     }
 }
@@ -141,7 +142,7 @@ struct RecordFile {
         rows.removeFirst()
         for (line, cells) in rows {
             guard cells.count == header.count else {
-                problems.append("line \(line): \(cells.count) columns instead of \(header.count)")
+                problems.append("line \(line): \(CountText.text(cells.count, "column")) instead of \(header.count)")
                 continue
             }
             var record = Record(recordName: cells[0] ?? "", recordType: type)

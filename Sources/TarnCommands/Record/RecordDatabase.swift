@@ -47,7 +47,8 @@ struct RecordDatabase: Sendable {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false, desiredKeys: [])
         let results = try ModifyRecordsResponse(json: try await carrier.send(.modifyRecords, request.encoded())).results
         guard results.count == operations.count else {
-            throw CommandError("The server returned \(results.count) results for \(operations.count) records.")
+            throw CommandError(
+                "The server returned \(CountText.text(results.count, "result")) for \(CountText.text(operations.count, "record")).")
         }
         return results
     }

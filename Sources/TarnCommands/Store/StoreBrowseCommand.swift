@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import ManagedModel
 import SQLiteStore
+import SystemSupport
 
 extension StoreCommand {
     /// `tarn store browse FILE [ENTITY [KEY]]`: rows of a store without its model.
@@ -81,7 +82,7 @@ extension StoreCommand {
                     Output.line(#"{"entity":\#(JSONText.string(entity.name)),"rows":\#(count)}"#)
                 } else {
                     let parent = entity.declaration.superentity.map { " : \($0)" } ?? ""
-                    Output.line("\(TerminalText.escaped(entity.name + parent))\t\(count) rows")
+                    Output.line("\(TerminalText.escaped(entity.name + parent))\t\(CountText.text(count, "row"))")
                 }
             }
             if !json { ModelOfStore.notes(contents.derived).forEach(Output.note) }
@@ -139,7 +140,7 @@ enum StoreTable {
     }
 
     private static func cell(_ row: StoreRow, _ value: StoredValue) -> String {
-        if case .data(let data) = value { return "\(data.count) bytes" }
+        if case .data(let data) = value { return CountText.text(data.count, "byte") }
         return row.plain(value) ?? "nil"
     }
 

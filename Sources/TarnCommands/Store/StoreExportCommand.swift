@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import ManagedModel
 import SQLiteStore
+import SystemSupport
 
 extension StoreCommand {
     /// `tarn store export FILE`: all objects of a store without its model.
@@ -53,7 +54,9 @@ extension StoreCommand {
                         (entity.name, try export(entity, contents.model, reader))
                     }
                 }
-                if to != nil { for (name, count) in counts { Output.note("\(TerminalText.escaped(name))\t\(count) objects") } }
+                if to != nil {
+                    for (name, count) in counts { Output.note("\(TerminalText.escaped(name))\t\(CountText.text(count, "object"))") }
+                }
             }
         }
 

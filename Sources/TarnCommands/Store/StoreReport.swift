@@ -3,6 +3,7 @@
 
 import Foundation
 import SQLiteStore
+import SystemSupport
 
 /// The output of `tarn store`.
 enum StoreReport {
@@ -43,7 +44,7 @@ enum StoreReport {
         for (rule, count) in check.counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where count > StoreCheck.listedMax {
             lines.append("\(rule.rawValue)\t\tand \(count - StoreCheck.listedMax) more")
         }
-        lines.append("\(file): \(check.counts.values.reduce(0, +)) violations")
+        lines.append("\(file): \(CountText.text(check.counts.values.reduce(0, +), "violation"))")
         return safe(lines)
     }
 
@@ -53,17 +54,17 @@ enum StoreReport {
         lines.append("origin     \(origin)\(store.frameworkVersion.map { ", framework version \($0)" } ?? "")")
         let versions = store.modelIdentifiers.filter { !$0.isEmpty }
         if !versions.isEmpty { lines.append("model      \(versions.joined(separator: ", "))") }
-        lines.append("files      " + store.files.map { "\($0.name) \($0.bytes) bytes" }.joined(separator: ", "))
+        lines.append("files      " + store.files.map { "\($0.name) \(CountText.text($0.bytes, "byte"))" }.joined(separator: ", "))
         lines.append("pages      \(store.pages) of \(store.pageSize) bytes, \(store.freePages) free, journal \(store.journalMode)")
         lines += ["", "entities"]
         for entity in store.entities {
             let parent = entity.parent.map { " : \($0)" } ?? ""
             lines.append(
-                "  \(entity.number)\t\(entity.name)\(parent)\t\(entity.rows) rows\tlast key \(entity.lastKey)\t\(entity.table ?? "no table")"
+                "  \(entity.number)\t\(entity.name)\(parent)\t\(CountText.text(entity.rows, "row"))\tlast key \(entity.lastKey)\t\(entity.table ?? "no table")"
             )
         }
         for table in store.tables {
-            lines += ["", "table \(table.name) (\(table.rows) rows)"]
+            lines += ["", "table \(table.name) (\(CountText.text(table.rows, "row")))"]
             for column in table.columns {
                 lines.append("  \(column.name)\t\(column.type)\(column.leadsTo.map { "\t→ \($0)" } ?? "")")
             }
@@ -71,7 +72,8 @@ enum StoreReport {
         if !store.joins.isEmpty { lines += ["", "pairs"] }
         for join in store.joins {
             lines.append(
-                "  \(join.table)\t\(join.between.joined(separator: " ↔ "))\t\(join.pairs) pairs\(join.isOrdered ? ", ordered" : "")")
+                "  \(join.table)\t\(join.between.joined(separator: " ↔ "))\t\(CountText.text(join.pairs, "pair"))\(join.isOrdered ? ", ordered" : "")"
+            )
         }
         if !store.isModelRecorded { lines += ["", "Relationships are guessed from names: the store has no record of its model."] }
         lines += ["", history(store.history)]
@@ -79,7 +81,9 @@ enum StoreReport {
             let rows = mirroring.rows.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
             lines.append("mirroring  bookkeeping of \(mirroring.bookkeeping): \(rows)")
         }
-        if store.externalFiles > 0 { lines.append("external   \(store.externalFiles) files, \(store.externalBytes) bytes") }
+        if store.externalFiles > 0 {
+            lines.append("external   \(CountText.text(store.externalFiles, "file")), \(CountText.text(store.externalBytes, "byte"))")
+        }
         if !store.indexes.isEmpty { lines.append("indexes    \(store.indexes.joined(separator: ", "))") }
         if !store.triggers.isEmpty { lines.append("triggers   \(store.triggers.joined(separator: ", "))") }
         lines += ["", "metadata"]
@@ -93,6 +97,7 @@ enum StoreReport {
         let format = ISO8601DateFormatter()
         let span = [history.from, history.to].compactMap { $0.map(format.string(from:)) }.joined(separator: " to ")
         let authors = history.authors.isEmpty ? "" : ", authors \(history.authors.joined(separator: ", "))"
-        return "history    \(history.transactions) transactions (\(first) to \(last)), \(history.changes) changes, \(span)\(authors)"
+        return
+            "history    \(CountText.text(history.transactions, "transaction")) (\(first) to \(last)), \(CountText.text(history.changes, "change")), \(span)\(authors)"
     }
 }

@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudServer
 import CloudService
 import Foundation
+import SystemSupport
 
 /// The expiry of a token or key.
 struct ExpiryOptions: ParsableArguments {
@@ -60,7 +61,7 @@ extension TokenCommand {
             ) { try await $0.rotateAPIToken(id: number, now: now, overlap.rotation(expiry, now: now)) }
             output.print(
                 secret: text, "token",
-                "API token in place of number \(number), which is accepted for at most \(overlap.overlap) more hours. It is shown once; "
+                "API token in place of number \(number), which is accepted for at most \(CountText.text(overlap.overlap, "more hour")). It is shown once; "
                     + "pages send it as ckAPIToken:"
             )
         }

@@ -6,6 +6,7 @@ import CloudEngine
 import CloudServer
 import CloudService
 import Foundation
+import SystemSupport
 
 extension UserCommand {
     struct Export: AsyncParsableCommand {
@@ -43,7 +44,7 @@ extension UserCommand {
                 }
             }
             output.print(
-                "\(folder): \(counts.records) records and \(counts.files) files of \(name)",
+                "\(folder): \(CountText.text(counts.records, "record")) and \(CountText.text(counts.files, "file")) of \(name)",
                 ["folder": JSONText.string(folder), "records": "\(counts.records)", "files": "\(counts.files)"])
         }
     }

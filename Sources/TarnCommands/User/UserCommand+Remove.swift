@@ -8,6 +8,7 @@ import CloudService
 import CloudStorageSupport
 import CloudWire
 import Foundation
+import SystemSupport
 
 extension UserCommand {
     struct Remove: AsyncParsableCommand {
@@ -45,8 +46,8 @@ extension UserCommand {
             // A running server does not know of a removal by another process, and its snapshots may have the user's records.
             if options.server == nil { SnapshotFolder.removeAll(data: options.data) }
             output.print(
-                "\(name): removed, with \(report.zones) zones; \(report.shares) shares of others left, "
-                    + "\(report.publicRecordsDeleted) public records deleted, \(report.recordsAnonymized) records of others without the name",
+                "\(name): removed, with \(CountText.text(report.zones, "zone")); \(CountText.text(report.shares, "share")) of others left, "
+                    + "\(CountText.text(report.publicRecordsDeleted, "public record")) deleted, \(CountText.text(report.recordsAnonymized, "record")) of others without the name",
                 [
                     "name": JSONText.string(name), "zones": "\(report.zones)", "sharesLeft": "\(report.shares)",
                     "publicRecordsDeleted": "\(report.publicRecordsDeleted)", "recordsAnonymized": "\(report.recordsAnonymized)",

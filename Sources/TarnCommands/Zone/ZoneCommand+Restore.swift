@@ -6,6 +6,7 @@ import CloudEngine
 import CloudService
 import CloudWire
 import Foundation
+import SystemSupport
 
 extension ZoneCommand {
     struct Restore: AsyncParsableCommand {
@@ -40,7 +41,7 @@ extension ZoneCommand {
                 }
             }
             output.print(
-                "\(zone): \(restoration.saved) records restored, \(restoration.deleted) removed",
+                "\(zone): \(CountText.text(restoration.saved, "record")) restored, \(restoration.deleted) removed",
                 ["zone": JSONText.string(zone), "restored": "\(restoration.saved)", "removed": "\(restoration.deleted)"])
         }
     }

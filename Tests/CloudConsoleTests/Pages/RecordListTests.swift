@@ -227,7 +227,7 @@ import Testing
         #expect(await visitor.post(address, ["do": "edit", "set": "n", "to": "many", "x.0": "a", "t.0": tag]).status == 400)
         let form = ["do": "edit", "set": "tags", "to": #"y, "a, b""#, "x.0": "a", "t.0": tag]
         #expect(await visitor.post(address, form).text.contains("Change 1 record"))
-        #expect(await visitor.post(address, form.merging(["confirmed": "yes"]) { $1 }).text.contains("1 of 1 records changed."))
+        #expect(await visitor.post(address, form.merging(["confirmed": "yes"]) { $1 }).text.contains("1 of 1 record changed."))
         let changed = try #require(try await mia.lookup("a")[0].record)
         #expect(changed.fields["tags"]?.value == .list([.string("y"), .string("a, b")], of: .string))
         #expect(changed.fields["n"]?.value == .int64(1))

@@ -106,7 +106,7 @@ import Testing
         #expect(await visitor.post(page, ["at": "2001-01-01T00:00"]).text.contains("outside the history"))
         // The clock began at 17:46:40.
         let done = await visitor.post(page, ["at": "2030-03-17T17:47:40"])
-        #expect(done.text.contains("1 records were restored, 1 were removed"), "\(done.text)")
+        #expect(done.text.contains("Restored: 1 record, removed: 1."), "\(done.text)")
         #expect(try await mia.lookup("a")[0].record != nil)
         #expect(try await mia.lookup("b")[0].record == nil)
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import SystemSupport
 
 /// The state that one device shows, assembled from its events, as the page does in the browser.
 struct DeviceView: Sendable {
@@ -140,6 +141,7 @@ struct DeviceView: Sendable {
         guard isConnected else { return "does not answer" }
         let progress = sync.total.map { " \(sync.done ?? 0) of \($0)" } ?? ""
         let reason = sync.reason.map { " (\($0))" } ?? ""
-        return "shows \(posts.count) posts and \(tags.count) tags, sync \(sync.phase)\(progress)\(reason), \(sync.pending) waiting"
+        return
+            "shows \(CountText.text(posts.count, "post")) and \(CountText.text(tags.count, "tag")), sync \(sync.phase)\(progress)\(reason), \(sync.pending) waiting"
     }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import SystemSupport
 
 /// The server and the devices behind the page: starts and kills them, follows what they report, and publishes one state.
 actor DemoStage {
@@ -115,7 +116,7 @@ actor DemoStage {
         guard power[device] == .running else { return }
         begin("The \(device.rawValue) was killed")
         let count = views[device]?.sync.pending ?? 0
-        let unsent = count > 0 ? ", with \(count) unsent records in its store" : ""
+        let unsent = count > 0 ? ", with \(CountText.text(count, "unsent record")) in its store" : ""
         say("kill -9 \(processes[device] ?? 0): the \(device.rawValue) is gone\(unsent).", .kill)
         await cast.crash(device)
     }
