@@ -76,6 +76,16 @@ import Testing
         #expect(put.status == 0, "\(put.notes)")
         let found = await CommandRun(["record", "query", "Note", "--fields", "title", "--json"] + condition + place)
         #expect(try Record(json: Array(found.output.utf8)).fields.keys.sorted() == ["title"], "\(found.notes)")
+        let unknown = await CommandRun(["record", "query", "Note", "--fields", "title,strs"] + condition + place)
+        #expect(unknown.status == 1)
+        #expect(
+            unknown.notes == "Error: The record type Note has no field 'strs'. It has stars, title. Did you mean 'stars'?\n")
+    }
+
+    @Test func aFieldHasOneValue() async {
+        let put = await CommandRun("record", "put", "n1", "d=3", "d:double=4", "--type", "Note", "--container", Self.container)
+        #expect(put.status == 64)
+        #expect(put.notes.contains("The field 'd' has two values"), "\(put.notes)")
     }
 
     /// Without a type, a location is a text, and so is a day.

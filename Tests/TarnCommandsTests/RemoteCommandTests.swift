@@ -142,6 +142,8 @@ import Testing
         #expect(type.status == 1)
         #expect(type.notes.contains("The record type Nots does not exist"), "\(type.notes)")
         #expect(type.notes.contains("It has Note. Did you mean 'Note'?"), "\(type.notes)")
+        let field = await run("record", "query", "Note", "--fields", "titel")
+        #expect(field.notes == "Error: The record type Note has no field 'titel'. It has title. Did you mean 'title'?\n")
         #expect(await run("record", "delete", "n1", "--yes").status == 0)
         let empty = await run("record", "query", "Note")
         #expect(empty.status == 0, "\(empty.notes)")

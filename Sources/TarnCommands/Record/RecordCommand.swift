@@ -63,7 +63,7 @@ extension RecordCommand {
             let names = fields.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
             var records: [Record] = []
             var hasMore = false
-            try await target.withDatabase("query", type: type) { database in
+            try await target.withDatabase("query", type: type, fields: names ?? []) { database in
                 if filters.isEmpty, sort.isEmpty {
                     return try await database.forEachRecord(ofTypes: [type]) { record in
                         guard records.count < limit else {
@@ -148,6 +148,10 @@ extension RecordCommand {
                     "'\(text)' isn't a field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3. "
                         + "Types are \(RecordValueText.typesText).")
             }
+            var names: Set<String> = []
+            for (name, _) in assignments.compactMap(Self.assignment) where !names.insert(name).inserted {
+                throw ValidationError("The field '\(name)' has two values: name each field once.")
+            }
         }
 
         static func assignment(_ text: String) -> (name: String, field: Field)? {
@@ -158,7 +162,7 @@ extension RecordCommand {
         }
 
         func run() async throws {
-            let fields = Dictionary(assignments.compactMap(Self.assignment).map { ($0.name, $0.field) }, uniquingKeysWith: { $1 })
+            let fields = Dictionary(uniqueKeysWithValues: assignments.compactMap(Self.assignment).map { ($0.name, $0.field) })
             let saved = try await target.withDatabase("put", type: type) { database in
                 var record = Record(recordName: name, recordType: type ?? "", fields: fields)
                 var kind = RecordOperation.Kind.create

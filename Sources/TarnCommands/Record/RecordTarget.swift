@@ -77,10 +77,12 @@ struct RecordTarget: ParsableArguments {
     /// - Parameters:
     ///   - action: Name of the command in the audit log of the data. A server writes its own.
     ///   - type: The record type that the command is about, for the suggestion of a near name.
+    ///   - fields: Fields of the type that have to exist.
     func withDatabase<Value>(
-        _ action: String, type: String? = nil, _ body: (RecordDatabase) async throws -> Value
+        _ action: String, type: String? = nil, fields: [String] = [], _ body: (RecordDatabase) async throws -> Value
     ) async throws -> Value {
         if let server {
+            if !fields.isEmpty { try await checkServer(type: type, fields: fields) }
             let carrier = RemoteCarrier(
                 server: try RemoteServer(address: server, keyFile: keyFile),
                 path: ServicePath(containerIdentifier: container, environment: environment, scope: scope.scope, operation: .queryRecords)
@@ -98,6 +100,7 @@ struct RecordTarget: ParsableArguments {
             let service = store.service
             let call = try await call(store, service)
             if let type, action != "put", action != "import" { try await check(type, store, call) }
+            if let type, !fields.isEmpty { try check(fields, type, try await service.schema(of: container).export(environment)) }
             return try await translating {
                 try await body(RecordDatabase(carrier: FolderCarrier(service: service, call: call), zoneID: zoneID))
             }
@@ -121,16 +124,17 @@ struct RecordTarget: ParsableArguments {
         return call
     }
 
-    /// Reports a container or record type that the server does not have, for a request that found no records.
+    /// Reports a container, a record type or fields that the server does not have.
     ///
     /// The server answers a query of such a container like one of an empty container, which the first save of an app creates.
-    func checkServer(type: String?) async throws {
+    func checkServer(type: String?, fields: [String] = []) async throws {
         guard let server else { return }
         let client = RemoteAdminClient(server: try RemoteServer(address: server, keyFile: keyFile))
         do {
             let schema = try await client.perform(ExportSchema(container: container, environment: environment)).text
-            guard let type, let types = try? ContainerSchema(text: schema).types.keys else { return }
-            try check(type, Array(types))
+            guard let type, let schema = try? ContainerSchema(text: schema) else { return }
+            try check(type, Array(schema.types.keys))
+            try check(fields, type, schema)
         } catch let error as WireError where error.code == .notFound && error.reason.hasPrefix("could not find handler") {
             // A server of a version without operators' requests.
         } catch let error as WireError {
@@ -140,6 +144,15 @@ struct RecordTarget: ParsableArguments {
 
     private func check(_ type: String, _ store: any OperatedStorage, _ call: Call) async throws {
         try check(type, try await store.read(call.partition) { try $0.recordTypes() })
+    }
+
+    private func check(_ fields: [String], _ type: String, _ schema: ContainerSchema) throws {
+        guard let known = schema.types[type]?.schema.fields.keys.sorted() else { return }
+        for field in fields where !known.contains(field) {
+            throw CommandError(
+                "The record type \(type) has no field '\(field)'. It has \(known.joined(separator: ", "))."
+                    + Suggestion.sentence(for: field, among: known))
+        }
     }
 
     private func check(_ type: String, _ types: [String]) throws {
