@@ -25,7 +25,7 @@ extension ContainerPages {
             case "deploy": return try await deploy()
             case "validate": return try await schemaPage(try await validated())
             case "import":
-                guard let form = try await imported() else { return Page.redirect("\(base)/schema") }
+                guard let form = try await imported() else { return Page.redirect("\(base)/schema?saved=imported") }
                 return try await schemaPage(form)
             default: throw WireError(.badRequest, "The form has an unknown kind.")
             }
@@ -88,6 +88,7 @@ extension ContainerPages {
         if let count = visit.query["deployed"].flatMap({ Int($0) }), !visit.isPost {
             values["saved"] = "\(CountText.text(count, "change")) deployed to production."
         }
+        if visit.query["saved"] == "imported", !visit.isPost { values["saved"] = "The schema was imported." }
         return page("schema", values, title: "Schema", status: form.status)
     }
 

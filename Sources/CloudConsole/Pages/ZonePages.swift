@@ -42,9 +42,12 @@ struct ZonePages {
     private func list() async throws -> ServiceResponse {
         var problem: String?
         if parent.visit.isPost {
+            let name = form["zone"] ?? ""
             do {
-                try await modify(.create(ZoneID(zoneName: form["zone"] ?? "")))
-                return Page.redirect("\(parent.base)/zones")
+                let own: ZonesResponse = try await parent.ask(.listZones, nil, .private)
+                let exists = own.zones.contains { $0.zoneID.zoneName == name }
+                try await modify(.create(ZoneID(zoneName: name)))
+                return Page.redirect("\(parent.base)/zones?saved=\(exists ? "exists" : "created")&zone=\(QueryItems.encode(name))")
             } catch let error as WireError {
                 problem = error.reason
             }
@@ -78,8 +81,13 @@ struct ZonePages {
             }
         }
         if let problem { values["problem"] = problem }
+        if let text = parent.visit.query["saved"].flatMap({ Self.saved[$0] }), !parent.visit.isPost {
+            values["saved"] = "The zone \((parent.visit.query["zone"] ?? "").prefix(255)) \(text)."
+        }
         return parent.page("zones", values, title: "Zones")
     }
+
+    private static let saved = ["created": "was created", "exists": "exists already"]
 
     /// - Returns: Nil for a list that is shown whole.
     private static func note(_ count: Int, _ place: String) -> String? {
