@@ -11,11 +11,15 @@ struct ProviderPages {
     /// Binds a sign-in to the browser in which it began. `Lax`, since the provider's page sends the browser back.
     static let cookie = PageCookie(name: "tarn_signin", path: "/signin", sameSite: .lax)
 
+    /// The page of the console that the sign-in opens.
+    private static let nextCookie = PageCookie(name: "tarn_next", path: "/signin", sameSite: .lax)
+
     let console: Console
 
     /// Sends the browser to the provider.
     func begin(_ request: ServiceRequest) async -> ServiceResponse {
-        let flow = QueryItems(request.query)["flow"] ?? ""
+        let query = QueryItems(request.query)
+        let flow = query["flow"] ?? ""
         // Without a flow the sign-in is to the console, which the address of the apps does not have.
         guard !flow.isEmpty || console.part == .all else { return Page.problem("This address does not have the console.", status: 404) }
         guard flow.isEmpty || flow == CloudService.consentFlow || console.service.signInFlow(flow) != nil else {
@@ -24,7 +28,12 @@ struct ProviderPages {
         do {
             let (address, secret) = try await console.service.beginProviderSignIn(
                 flow: flow, baseURL: request.baseURL, network: request.network)
-            return Page.redirect(address, headers: [Self.cookie.header(secret, seconds: 600, request)])
+            var headers = [Self.cookie.header(secret, seconds: 600, request)]
+            if flow.isEmpty {
+                let next = QueryItems.encode(ConsolePages.next(query["next"]))
+                headers.append(Self.nextCookie.header(next, seconds: 600, request))
+            }
+            return Page.redirect(address, headers: headers)
         } catch {
             return Self.problem(error)
         }
@@ -39,6 +48,7 @@ struct ProviderPages {
             var response: ServiceResponse
             if text.isEmpty {
                 response = Self.consolePage(result, request)
+                response.headers.append(Self.nextCookie.removal(request))
             } else if text == CloudService.consentFlow {
                 response = ConsentPages(console: console).page(afterProvider: result, request)
             } else if let flow = console.service.signInFlow(text) {
@@ -54,14 +64,16 @@ struct ProviderPages {
     }
 
     private static func consolePage(_ result: SignInResult, _ request: ServiceRequest) -> ServiceResponse {
+        // Checked again: pages of other hosts of the domain may set a cookie.
+        let next = ConsolePages.next(request.cookie(nextCookie).flatMap { QueryItems.decode($0) })
         switch result {
         case .signedIn(let token):
             // A page instead of a redirect: the provider's page began the navigation, so that the console's `Strict` cookie would not be
             // sent with it.
-            Page.html(
-                "providerdone", ["address": "/console", "name": "the console"], title: "Signed in",
-                headers: [("Refresh", "0; url=/console"), ConsolePages.cookie(token, isKept: false, request)])
-        case .needsCode(let challenge): ConsolePages.codePage(challenge)
+            return Page.html(
+                "providerdone", ["address": next, "name": "the console"], title: "Signed in",
+                headers: [("Refresh", "0; url=\(next)"), ConsolePages.cookie(token, isKept: false, request)])
+        case .needsCode(let challenge): return ConsolePages.codePage(challenge, next: next)
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
     /// A browser with cookies, at the server.
     final class Browser {
         let console: Console
-        private(set) var cookies: [String: String] = [:]
+        var cookies: [String: String] = [:]
 
         init(_ village: Village, _ part: Console.Part = .all) {
             console = Console(service: village.service, storage: village.store).serving(part)
@@ -83,6 +83,34 @@ import Testing
             try await village.store.auditEvents(before: nil, limit: 1).map { "\($0.event.actor) \($0.event.action)" } == [
                 "mia console.sign-in"
             ])
+    }
+
+    @Test(arguments: [
+        ("/console/users?saved=1", "/console/users?saved=1"), ("https://evil.example/console/", "/console"), ("//evil.example", "/console"),
+        ("/console/\\evil.example", "/console"), ("/signin", "/console"), ("/console/a\r\nSet-Cookie: a=b", "/console"),
+    ])
+    func theSignInOpensTheRequestedPageOfTheConsole(_ next: String, _ opened: String) async throws {
+        let (village, provider) = try await Self.linked()
+        let browser = Browser(village)
+        let begun = await browser.get("/signin/provider?next=\(QueryItems.encode(next))")
+        let query = try provider.visit(try #require(Browser.location(begun)))
+        let done = await browser.get("/signin/callback?\(query)")
+        #expect(done?.headers.first { $0.name == "Refresh" }?.value == "0; url=\(opened)")
+        #expect(Browser.text(done).contains("href=\"\(opened)\""))
+        #expect(browser.cookies["tarn_next"] == "")
+    }
+
+    /// A page of another host of the domain may have set the cookie.
+    @Test func thePageOfACookieIsOneOfTheConsole() async throws {
+        let (village, provider) = try await Self.linked()
+        let browser = Browser(village)
+        let page = Browser.text(await browser.get("/console/users"))
+        #expect(page.contains("href=\"/signin/provider?next=%2Fconsole%2Fusers\""))
+        let query = try provider.visit(try #require(Browser.location(await browser.get("/signin/provider?next=%2Fconsole%2Fusers"))))
+        #expect(browser.cookies["tarn_next"] == "%2Fconsole%2Fusers")
+        browser.cookies["tarn_next"] = "https%3A%2F%2Fevil.example"
+        let done = await browser.get("/signin/callback?\(query)")
+        #expect(done?.headers.first { $0.name == "Refresh" }?.value == "0; url=/console")
     }
 
     /// The provider sends browsers to the public address, which has no console then.

@@ -54,8 +54,8 @@ extension ConsolePages {
 
     private static let nextBytesMax = 4096
 
-    /// The address that signing in opens: that of a form, if it is one of the console.
-    private static func next(_ address: String?) -> String {
+    /// The address that signing in opens: that of a form or cookie, if it is one of the console.
+    static func next(_ address: String?) -> String {
         guard let address, address.utf8.count <= nextBytesMax, address.hasPrefix("/console/"),
             address.utf8.allSatisfy({ 33...126 ~= $0 && $0 != UInt8(ascii: "\\") })
         else { return "/console" }
@@ -86,7 +86,11 @@ extension ConsolePages {
         if let next { values["next"] = next }
         if let problem { values["problem"] = problem }
         // The provider knows the public address alone, which does not have the console if the console has its own.
-        if console.part == .all, let provider = console.service.identityProviderName { values["provider"] = provider }
+        if console.part == .all, let provider = console.service.identityProviderName {
+            values["provider"] = provider
+            let next = Self.next(next)
+            if next != "/console" { values["providerNext"] = QueryItems.encode(next) }
+        }
         return Page.html("signin", values, title: "Sign in", status: status)
     }
 
