@@ -41,6 +41,22 @@ import Testing
         #expect(again.status == 0, "\(again.notes)")
     }
 
+    @Test func theLastOperatorIsRemovedWithAnOption() async throws {
+        let folder = ScratchFolder("tarn-audit")
+        for name in ["mia", "bo"] {
+            _ = await CommandRun("user", "add", name, "--data", folder.path)
+            _ = await CommandRun("user", "profile", name, "--operator", "--data", folder.path)
+        }
+        let remove = ["--public-records", "remove", "--yes", "--data", folder.path]
+        #expect(await CommandRun(["user", "remove", "bo"] + remove).status == 0)
+        let refused = await CommandRun(["user", "remove", "mia"] + remove)
+        #expect(refused.status == 1)
+        #expect(refused.notes.hasPrefix("Error: mia is the only operator: make another"), "\(refused.notes)")
+        #expect(try await Self.actions(folder.path).last == "user.remove bo, public records: remove")
+        let removed = await CommandRun(["user", "remove", "mia", "--last-operator"] + remove)
+        #expect(removed.status == 0, "\(removed.notes)")
+    }
+
     @Test func aChangeHasOneLineAndARefusedOneNone() async throws {
         let folder = ScratchFolder("tarn-audit")
         _ = await CommandRun("user", "add", "mia", "--data", folder.path)

@@ -35,6 +35,8 @@ extension UserCommand {
         var publicRecords: AccountRemoval.PublicRecords
         @Flag(help: "Do not ask.")
         var yes = false
+        @Flag(help: "Remove the only operator, too.")
+        var lastOperator = false
         @OptionGroup var options: OperatorOptions
         @OptionGroup var output: OutputOptions
 
@@ -42,7 +44,10 @@ extension UserCommand {
             guard try yes || Self.isConfirmed(name) else { throw CommandError("\(name) was not removed.") }
             let operation = RemoveUser(account: name, publicRecords: publicRecords)
             let audit = CommandAudit(RemoveUser.name, operation.subject)
-            let report = try await options.withAdminClient(audit, name: name, needsFiles: true) { try await Self.report(of: operation, $0) }
+            let report = try await options.withAdminClient(audit, name: name, needsFiles: true) { client in
+                if let client = client as? LocalAdminClient, !lastOperator { try await Self.keepLastOperator(name, client.context) }
+                return try await Self.report(of: operation, client)
+            }
             // A running server does not know of a removal by another process, and its snapshots may have the user's records.
             if options.server == nil { SnapshotFolder.removeAll(data: options.data) }
             output.print(
@@ -52,6 +57,15 @@ extension UserCommand {
                     "name": JSONText.string(name), "zones": "\(report.zones)", "sharesLeft": "\(report.shares)",
                     "publicRecordsDeleted": "\(report.publicRecordsDeleted)", "recordsAnonymized": "\(report.recordsAnonymized)",
                 ])
+        }
+
+        /// Without an operator, the console and commands of other machines do not work. A server removes no operator.
+        ///
+        /// - Throws: ``CommandError`` if the account is the only operator's.
+        private static func keepLastOperator(_ name: String, _ context: AdminContext) async throws {
+            guard try await context.storage.profiles().filter(\.isOperator).map(\.accountName) == [name] else { return }
+            throw CommandError(
+                "\(name) is the only operator: make another with 'tarn user profile NAME --operator', or add --last-operator.")
         }
 
         /// Performs the removal, and asks a server for its end.
