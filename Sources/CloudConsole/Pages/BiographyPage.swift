@@ -46,7 +46,18 @@ struct BiographyPage {
     }
 
     func row(_ event: RecordBiography.Event, _ names: inout Names) async throws -> [String: Any] {
-        let user = event.userRecordName
+        let writer = try await writer(event.userRecordName, event.deviceID, &names)
+        var row: [String: Any] = [
+            "time": FieldText.date(event.time), "kind": Self.text(event.change.kind), "fields": event.change.fields,
+            "user": writer.user, "device": writer.device, "tag": event.changeTag,
+        ]
+        if event.change.fieldsOmitted > 0 { row["omitted"] = event.change.fieldsOmitted }
+        if !event.requestUUID.isEmpty { row["request"] = event.requestUUID }
+        return row
+    }
+
+    /// The names of an account and its device; their identifiers without names.
+    func writer(_ user: String, _ deviceID: String, _ names: inout Names) async throws -> (user: String, device: String) {
         if names.accounts[user] == nil {
             let account = try await parent.service.profile(ofUser: user, in: parent.container)?.accountName
             names.accounts[user] = account ?? user
@@ -57,13 +68,7 @@ struct BiographyPage {
                 }
             }
         }
-        var row: [String: Any] = [
-            "time": FieldText.date(event.time), "kind": Self.text(event.change.kind), "fields": event.change.fields,
-            "user": names.accounts[user] ?? user, "device": names.devices[user]?[event.deviceID] ?? event.deviceID, "tag": event.changeTag,
-        ]
-        if event.change.fieldsOmitted > 0 { row["omitted"] = event.change.fieldsOmitted }
-        if !event.requestUUID.isEmpty { row["request"] = event.requestUUID }
-        return row
+        return (names.accounts[user] ?? user, names.devices[user]?[deviceID] ?? deviceID)
     }
 
     private static func text(_ kind: ChangeLogEntry.Kind) -> String {

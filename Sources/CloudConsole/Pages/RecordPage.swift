@@ -46,16 +46,16 @@ struct RecordPage {
         }
         let fields = schema.types[type]?.schema.fields ?? [:]
         let entries = entries(of: current, fields)
-        guard parent.visit.isPost else { return page(current, type, entries, schema) }
-        if let more = form["more"] { return page(current, type, entries, schema, moreRowsOf: more) }
+        guard parent.visit.isPost else { return try await page(current, type, entries, schema) }
+        if let more = form["more"] { return try await page(current, type, entries, schema, moreRowsOf: more) }
         do {
             return try await change(current, type, entries)
         } catch let error as WireError where error.code == .conflict && current != nil {
             // Read again: the version that the request met is the one to show.
             let newer = try await lookUp(name)
-            return page(newer, type, self.entries(of: newer, fields), schema, isConflict: true)
+            return try await page(newer, type, self.entries(of: newer, fields), schema, isConflict: true)
         } catch let error as WireError {
-            return page(current, type, entries, schema, problem: error.reason)
+            return try await page(current, type, entries, schema, problem: error.reason)
         }
     }
 
@@ -160,7 +160,7 @@ struct RecordPage {
     private func page(
         _ current: Record?, _ type: String, _ entries: [Entry], _ schema: ContainerSchema, problem: String? = nil, isConflict: Bool = false,
         moreRowsOf more: String? = nil
-    ) -> ServiceResponse {
+    ) async throws -> ServiceResponse {
         let zoneID = RecordPages.zoneID(zone)
         var values: [String: Any] = [
             "isNew": current == nil, "title": current?.recordName ?? "", "type": type,
@@ -171,8 +171,9 @@ struct RecordPage {
         ]
         if scope == .public || parent.consent == nil { values["canChange"] = true }
         if let current {
-            values["by"] = Self.writer(current.created)
-            values["modifiedBy"] = Self.writer(current.modified)
+            var names = BiographyPage.Names()
+            values["by"] = try await writer(current.created, &names)
+            values["modifiedBy"] = try await writer(current.modified, &names)
             values["json"] = JSONText.indented(current.encoded())
             let request = LookupRecordsRequest(recordNames: [current.recordName], zoneID: zoneID)
             values["curl"] = CurlText.command(.lookupRecords, scope, request.encoded(), parent)
@@ -187,9 +188,12 @@ struct RecordPage {
         return parent.page("record", values, title: current?.recordName ?? "New \(type)", askingScript: "/console-record.js")
     }
 
-    /// The user and the device that wrote a version.
-    private static func writer(_ stamp: RecordStamp?) -> String {
-        [stamp.map { "by \($0.userRecordName)" }, stamp?.deviceID.map { "on \($0)" }].compactMap(\.self).joined(separator: " ")
+    /// The user and the device that wrote a version, with the names of the record's history, if it has one.
+    private func writer(_ stamp: RecordStamp?, _ names: inout BiographyPage.Names) async throws -> String {
+        guard let stamp else { return "" }
+        var (user, device) = (stamp.userRecordName, stamp.deviceID ?? "")
+        if scope != .shared { (user, device) = try await BiographyPage(parent: parent).writer(user, device, &names) }
+        return device.isEmpty ? "by \(user)" : "by \(user) on \(device)"
     }
 
     /// Lists of the records that refer to this one, a link for each field that may.

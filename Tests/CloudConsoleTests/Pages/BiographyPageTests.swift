@@ -26,6 +26,9 @@ import Testing
         var changed = try BrowserForm(record: await visitor.get(Self.record).text)
         changed["f.count"] = "5"
         #expect(await visitor.send("POST", Self.record, changed.body(pressing: "do", "save")).status == 303)
+        let shown = await visitor.get(Self.record).text
+        #expect(shown.contains(" UTC by mia on tablet · modified "), "\(shown)")
+        #expect(shown.contains(" UTC by mia on console · tag "), "\(shown)")
         let page = await visitor.get("\(Self.record)/history").text
         let rows = page.components(separatedBy: "<tr>").dropFirst(2)
         #expect(rows.count == 2, "\(page)")
