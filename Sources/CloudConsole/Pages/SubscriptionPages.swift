@@ -19,8 +19,8 @@ struct SubscriptionPages {
             for case .subscription(let subscription) in response.subscriptions {
                 let id = subscription.subscriptionID
                 if parent.visit.isPost, parent.visit.fields["scope"] == scope.rawValue, parent.visit.fields["id"] == id {
-                    parent.service.sendTestNotification(of: subscription, try await parent.call(scope, .writing))
-                    sent = "A test notification of \(id) was sent to your devices that listen."
+                    let audience = parent.service.sendTestNotification(of: subscription, try await parent.call(scope, .writing))
+                    sent = "A test notification of \(id) was sent to \(listeners(audience))."
                 }
                 rows.append(["id": id, "scope": scope.rawValue, "what": Self.text(subscription)])
             }
@@ -28,6 +28,14 @@ struct SubscriptionPages {
         var values: [String: Any] = ["rows": rows]
         if let sent { values["sent"] = sent }
         return parent.page("subscriptions", values, title: "Subscriptions")
+    }
+
+    /// The hub has the devices of this process alone.
+    private func listeners(_ audience: PushAudience) -> String {
+        guard let hub = parent.pages.console.hub else { return "your devices that listen" }
+        let count = hub.connections.count { $0.audience == audience }
+        guard count > 0 else { return "your devices, none of which listens at this server now" }
+        return "\(CountText.text(count, "listening device")) of yours"
     }
 
     private static func text(_ subscription: Subscription) -> String {

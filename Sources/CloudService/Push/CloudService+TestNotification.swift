@@ -6,7 +6,9 @@ package import CloudWire
 
 extension CloudService {
     /// Sends a notification of a subscription to the listening devices of its owner, with an alert that calls it a test.
-    package func sendTestNotification(of subscription: Subscription, _ call: Call) {
+    ///
+    /// - Returns: The audience that was notified.
+    package func sendTestNotification(of subscription: Subscription, _ call: Call) -> PushAudience {
         let subject: PushNotification.Subject =
             switch subscription.kind {
             case .zone(let zoneID): .zone(zoneID, call.partition.scope)
@@ -19,7 +21,9 @@ extension CloudService {
         var alert = PushNotification.Alert()
         alert.body = "Test of the subscription \(subscription.subscriptionID)"
         notification.alert = alert
-        push.publish([notification], to: audience(of: call), exceptDevice: "")
+        let audience = audience(of: call)
+        push.publish([notification], to: audience, exceptDevice: "")
+        return audience
     }
 
     /// See `Engine.presentToken(of:in:_:)`.

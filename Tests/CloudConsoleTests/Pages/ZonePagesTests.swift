@@ -173,7 +173,14 @@ import Testing
         _ = try await mia.ask(.private, .modifySubscriptions, request, SubscriptionsResponse.self)
         #expect(await visitor.get(page).text.contains("all &lt;changes&gt;"))
         let sent = await visitor.post(page, ["do": "test", "scope": "private", "id": "all <changes>"])
-        #expect(sent.text.contains("was sent"))
+        #expect(sent.text.contains("was sent to your devices, none of which listens"))
+        let account = try #require(try await village.store.account(named: "mia"))
+        let name = try await village.service.userRecordName(of: account, in: Village.container)
+        let audience = PushAudience(containerIdentifier: Village.container, environment: .development, userRecordName: name)
+        let first = village.hub.listen(audience, deviceID: "a"), second = village.hub.listen(audience, deviceID: "b")
+        let heard = await visitor.post(page, ["do": "test", "scope": "private", "id": "all <changes>"])
+        #expect(heard.text.contains("was sent to 2 listening devices of yours."))
+        for listener in [first, second] { listener.close() }
         #expect(await !visitor.post(page, ["do": "test", "scope": "private", "id": "other"]).text.contains("was sent"))
     }
 }
