@@ -19,14 +19,15 @@ import Testing
         let service = try Village().service
         let (release, hold) = AsyncStream.makeStream(of: Void.self)
         let ended = Ended()
+        // Each has a name of its own: attempts at one name are limited before they wait.
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await service.passwordChecks.run("first") { for await _ in release {} } }
             while service.passwordChecks.counts.running < 1 { await Task.yield() }
             for number in 0..<8 {
-                group.addTask { await Self.signIn(service, network: "32.1.13.184.0.1.0.\(number)", ended) }
+                group.addTask { await Self.signIn(service, "stranger\(number)", network: "32.1.13.184.0.1.0.\(number)", ended) }
             }
             while service.passwordChecks.counts.waiting < 8 { await Task.yield() }
-            group.addTask { await Self.signIn(service, network: "192.0.2.1", ended) }
+            group.addTask { await Self.signIn(service, "owner", network: "192.0.2.1", ended) }
             while service.passwordChecks.counts.waiting < 9 { await Task.yield() }
             hold.finish()
         }
@@ -39,8 +40,8 @@ import Testing
         let networks = Mutex<[String]>([])
     }
 
-    private static func signIn(_ service: CloudService, network: String, _ ended: Ended) async {
-        _ = try? await service.signIn(name: "nobody", password: "password", to: .console(isKept: false), network: network)
+    private static func signIn(_ service: CloudService, _ name: String, network: String, _ ended: Ended) async {
+        _ = try? await service.signIn(name: name, password: "password", to: .console(isKept: false), network: network)
         ended.networks.withLock { $0.append(network) }
     }
 }

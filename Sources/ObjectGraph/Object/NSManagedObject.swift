@@ -271,7 +271,7 @@ open class NSManagedObject: NSObject {
     open func awakeFromFetch() {}
     /// Called after undo, redo, rollback, refresh or a merge policy replaced the values.
     open func awake(fromSnapshotEvents flags: NSSnapshotEventType) {}
-    /// Called before a save, and again if the object was changed meanwhile. Changes made here are part of the save.
+    /// Called before a save, and again if the object was changed since. Changes made here are part of the save.
     open func willSave() {}
     /// Called after a save.
     open func didSave() {}
@@ -368,8 +368,7 @@ open class NSManagedObject: NSObject {
     /// Returns a value without calling accessors.
     open func primitiveValue(forKey key: String) -> Any? { readProperty(key) }
 
-    /// Sets a value without marking the object as changed. Differs: a relationship is changed with its inverse, and marks
-    /// the object, since Linux cannot do so when `didChangeValue(forKey:)` is called.
+    /// Sets a value without marking the object as changed. Differs: a relationship changes with its inverse, and marks the object.
     open func setPrimitiveValue(_ value: Any?, forKey key: String) { writePrimitive(key, value) }
 
     /// Returns the values that differ from the last saved ones, by property name.
