@@ -85,7 +85,7 @@ import Testing
         #expect(!rest.moreComing)
         let narrow = try await page(desiredKeys: [])
         #expect(narrow.records.map(\.recordName) == (0..<Self.count).map { "p\($0)" })
-        #expect(narrow.records.allSatisfy(\.fields.isEmpty))
+        #expect(narrow.records.allSatisfy { $0.fields.isEmpty })
         #expect(!narrow.moreComing)
     }
 
