@@ -72,8 +72,8 @@ extension NSPersistentStoreCoordinator {
                 let start = try start(of: request.point, in: store, reader)
                 let heads = try reader.historyHeads(after: start)
                 // Numbers have no gaps: if the next one is missing, it was deleted.
-                let isExpired = request.point.isExact && start > 0 && start < last && heads.first?.number != start + 1
-                return (heads: heads, isExpired: isExpired || (request.point.isExact && start > last))
+                let isDeleted = start < last && heads.first?.number != start + 1
+                return (heads: heads, isExpired: request.point.isPosition(in: store) && (isDeleted || start > last))
             }
         }
         if read.isExpired {
@@ -137,11 +137,12 @@ extension NSPersistentHistoryChangeRequest: ExecutableRequest {
 }
 
 extension NSPersistentHistoryChangeRequest.Point {
-    /// Whether the point names a transaction that must still be followed by its successor.
-    fileprivate var isExact: Bool {
+    /// Whether the point is behind a transaction of a store, or before its first one, so that the next one must still be there.
+    fileprivate func isPosition(in store: NSPersistentStore) -> Bool {
         switch self {
-        case .token, .transaction: true
         case .start, .date: false
+        case .token(let token): token.positions[store.identifier] != nil
+        case .transaction(let transaction): transaction.storeID == store.identifier
         }
     }
 }

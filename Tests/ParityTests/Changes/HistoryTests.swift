@@ -151,6 +151,23 @@ import Testing
         }
     }
 
+    /// An app that read no transaction yet would never read the first ones.
+    @Test func deletingHistoryExpiresTheTokenOfAnEmptyStore() throws {
+        try Notes.withFile { url in
+            let container = try Notes.container(at: url)
+            let token = try #require(container.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil))
+            try Notes.save(container, author: "a") { Notes.insert("a", into: $0) }
+            #expect(try history(container, .fetchHistory(after: token)).map(\.author) == ["a"])
+            let context = container.newBackgroundContext()
+            let deletion = NSPersistentHistoryChangeRequest.deleteHistory(before: Date.distantFuture)
+            _ = try context.performAndWait { try context.execute(deletion) }
+            let error = #expect(throws: CocoaError.self) { try history(container, .fetchHistory(after: token)) }
+            #expect(error?.code.rawValue == NSPersistentHistoryTokenExpiredError)
+            let current = container.persistentStoreCoordinator.currentPersistentHistoryToken(fromStores: nil)
+            #expect(try history(container, .fetchHistory(after: current)).isEmpty)
+        }
+    }
+
     @Test func deletingHistoryExpiresItsTokens() throws {
         try Notes.withFile { url in
             let container = try Notes.container(at: url)
