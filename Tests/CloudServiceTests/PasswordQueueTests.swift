@@ -16,7 +16,10 @@ import Testing
     }
 
     @Test func aSiteWithManySignInsDoesNotDelayOthers() async throws {
-        let service = try Village().service
+        let village = try Village()
+        // It deletes its folder when it is deallocated.
+        defer { withExtendedLifetime(village) {} }
+        let service = village.service
         let (release, hold) = AsyncStream.makeStream(of: Void.self)
         let ended = Ended()
         // Each has a name of its own: attempts at one name are limited before they wait.
