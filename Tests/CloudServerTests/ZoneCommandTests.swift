@@ -17,7 +17,7 @@ import Testing
             let token = try await server.addUser("mia")
             let arguments =
                 [
-                    "Garden", "--reason", "purged", "--user", "mia", "--container", LiveServer.container,
+                    "Garden", "--yes", "--reason", "purged", "--user", "mia", "--container", LiveServer.container,
                 ] + server.place.arguments
             let missing = await #expect(throws: CommandError.self) { try await ZoneCommand.Delete.parse(arguments).run() }
             #expect(missing?.description.hasPrefix("The container \(LiveServer.container) does not exist") == true)
