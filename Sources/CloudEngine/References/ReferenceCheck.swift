@@ -136,7 +136,7 @@ struct ReferenceCheck {
 
     /// Bytes of memory of the records that a request deletes by cascade. A cascade cannot be divided, so it may take more than the records
     /// that the request names.
-    private var cascadedMemoryMax: Int { max(limits.requestMemoryBytes * 2, Limits.messageBytes) }
+    private var cascadedMemoryMax: Int { max(limits.requestMemoryBytes, Limits.messageBytes) }
 
     /// Counts the `DELETE_SELF` references that a record adds.
     ///
