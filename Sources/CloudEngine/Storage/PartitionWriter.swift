@@ -44,7 +44,7 @@ package protocol PartitionWriter: PartitionReader {
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
     /// Adds to the usage of the partition; the usage of zones is stored with them.
     func addUsage(_ difference: StoredBytes) throws
-    /// Adds to ``PartitionState/deletions``. Storage that counts its rows ignores it.
+    /// Adds to ``PartitionState/deletions``: the deleted records of ``save(_:in:at:)``, less those that it made again.
     func addDeletions(_ difference: Int64) throws
     func save(_ uploads: [StoredUpload]) throws
     /// Restarts the time after which unreferenced files are deleted.

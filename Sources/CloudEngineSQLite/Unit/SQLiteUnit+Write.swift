@@ -122,8 +122,9 @@ extension SQLiteUnit {
         }
     }
 
-    /// Triggers count; see ``DatabaseFormat``.
-    func addDeletions(_ difference: Int64) {}
+    func addDeletions(_ difference: Int64) throws {
+        try keeping { try run("UPDATE partitions SET deletions = deletions + ? WHERE part = ?", [difference, writtenPart]) }
+    }
 
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64 {
         var bytes: Int64 = 0

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// SQLite counts with triggers, PostgreSQL has the engine's number and counts anew in its housekeeping.
+    /// Both add the engine's numbers. SQLite subtracts with a trigger; PostgreSQL counts anew in its housekeeping.
     @Test(arguments: StorageKind.installed)
     func rememberedDeletionsAreCounted(_ kind: StorageKind) async throws {
         try await with(kind) { test in
