@@ -291,6 +291,7 @@
                 try unit.save(StoredZone(key: number, name: "Garden", change: number + 2), at: 1000)
                 let deleted = CloudWire.Record(recordName: "gone", recordType: "Plant", isDeleted: true)
                 try unit.save([StoredRecord(record: deleted, change: number + 1)], in: number, at: 1000)
+                try unit.addDeletions(1)
                 try unit.remember(StoredAnswer(fingerprint: 5, body: [1, 2]), forKey: "k", at: 1000)
             }
             let code = store.sealer.code(of: [1, 2], purpose: .changeToken)
