@@ -30,8 +30,10 @@ struct RecordBatch {
     /// The number of the last change, if the results contain each one.
     private(set) var lastOwnChange: Int64?
 
+    /// - Parameter storedMemoryMax: See `Engine.storedRecords`.
     init(
-        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call
+        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call,
+        storedMemoryMax: Int? = nil
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))
@@ -42,7 +44,8 @@ struct RecordBatch {
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         quota = try QuotaCheck(engine, zone: zone, unit, call)
-        var stored = try engine.storedRecords(named: operations.map(\.record.recordName), in: zone, unit)
+        var stored = try engine.storedRecords(
+            named: operations.map(\.record.recordName), in: zone, unit, memoryMax: storedMemoryMax)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)

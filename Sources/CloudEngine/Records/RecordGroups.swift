@@ -44,15 +44,18 @@ extension Engine {
 
     /// Reads the records that a request changes or deletes.
     ///
-    /// - Throws: ``tooLargeTogether`` if they take more memory than ``storedMemoryMax``.
-    func storedRecords(named names: [String], in zone: StoredZone, _ view: any PartitionReader) throws -> [String: StoredRecord] {
+    /// - Parameter memoryMax: nil for ``storedMemoryMax``. Changes of an operator cannot be divided, and have no limit.
+    /// - Throws: ``tooLargeTogether`` if they take more memory.
+    func storedRecords(
+        named names: [String], in zone: StoredZone, _ view: any PartitionReader, memoryMax: Int? = nil
+    ) throws -> [String: StoredRecord] {
         var stored: [String: StoredRecord] = [:]
         var memory = 0
         var rest = names[...]
         while !rest.isEmpty {
             let leading = try view.leadingRecords(named: rest, in: zone.key)
             memory += leading.records.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
-            guard memory <= storedMemoryMax else { throw Self.tooLargeTogether }
+            guard memory <= memoryMax ?? storedMemoryMax else { throw Self.tooLargeTogether }
             stored.merge(leading.records) { first, _ in first }
             rest = rest.dropFirst(leading.count)
         }

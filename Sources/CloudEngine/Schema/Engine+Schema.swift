@@ -33,6 +33,9 @@ extension Engine {
         return old.changes(to: new)
     }
 
+    /// Records of a slice. One takes up to 15 MB of memory.
+    private static let recordsPerSlice = 25
+
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
     /// - Parameters:
@@ -41,18 +44,18 @@ extension Engine {
     package func removeValues(
         of changes: [SchemaChange], after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
-        let records = try unit.records(after: place, limit: limits.operationsPerRequest)
+        let records = try unit.records(after: place, limit: Self.recordsPerSlice)
         var byZone: [Int64: [RecordOperation]] = [:]
         for (place, record) in records {
             if let operation = Self.removal(of: changes, from: record) { byZone[place.zone, default: []].append(operation) }
         }
         for zone in try unit.zones() {
             guard let operations = byZone[zone.key] else { continue }
-            var batch = try RecordBatch(operations, zone: zone, self, unit, call)
+            var batch = try RecordBatch(operations, zone: zone, self, unit, call, storedMemoryMax: .max)
             try batch.decideAll()
             _ = try batch.write()
         }
-        return records.count < limits.operationsPerRequest ? nil : records.last?.place
+        return records.count < Self.recordsPerSlice ? nil : records.last?.place
     }
 
     /// Counts in one slice of a partition's records what ``removeValues(of:after:in:_:)`` would remove.
@@ -61,7 +64,7 @@ extension Engine {
     package func countRemovals(
         of changes: [SchemaChange], after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
     ) throws -> RecordPlace? {
-        let records = try view.records(after: place, limit: limits.operationsPerRequest)
+        let records = try view.records(after: place, limit: Self.recordsPerSlice)
         for (_, record) in records {
             guard let operation = Self.removal(of: changes, from: record) else { continue }
             if operation.kind == .forceDelete {
@@ -70,7 +73,7 @@ extension Engine {
                 for field in operation.record.fields.keys { counts.values["\(record.recordType).\(field)", default: 0] += 1 }
             }
         }
-        return records.count < limits.operationsPerRequest ? nil : records.last?.place
+        return records.count < Self.recordsPerSlice ? nil : records.last?.place
     }
 
     private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {

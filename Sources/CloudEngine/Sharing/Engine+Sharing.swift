@@ -204,6 +204,12 @@ extension Engine {
         let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
         var zone = zone
         zone.change = effects.number
+        // Participants count, and the share's size is subtracted when it is deleted.
+        let growth = StoredBytes(records: Int64(RecordSize.bytes(of: record) - RecordSize.bytes(of: old)))
+        if growth.records != 0 {
+            zone.usage += growth
+            try unit.addUsage(growth)
+        }
         try unit.save(zone, at: call.now)
         return (record, news, try notifications(forChangesIn: [zone.name], unit, call))
     }

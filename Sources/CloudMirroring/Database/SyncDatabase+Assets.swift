@@ -98,15 +98,25 @@ extension SyncDatabase {
     private func withPresentAddresses(
         _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID
     ) async throws -> (present: [ImportNeeds.AssetNeed], replaced: [ImportNeeds.AssetNeed]) {
-        let names = Set(needs.map(\.recordName)).sorted()
-        var records: [Record] = []
-        for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
-            let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
-            for case .record(let record) in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results {
-                records.append(record)
+        let keys = Set(needs.flatMap { [$0.field, $0.field + MirrorNames.assetSuffix] }).sorted()
+        let results = try await lookUp(Set(needs.map(\.recordName)).sorted(), desiredKeys: keys, in: zone)
+        let records = results.compactMap { if case .record(let record) = $0 { record } else { nil } }
+        return ImportNeeds.AssetNeed.addressed(needs, by: records)
+    }
+
+    /// Requests any number of records.
+    func lookUp(_ names: [String], desiredKeys: [String]? = nil, in zone: ZoneID) async throws -> [RecordResult] {
+        var parts = LookUpParts(names, client.limits)
+        var results: [RecordResult] = []
+        while let names = parts.next() {
+            do {
+                let request = LookupRecordsRequest(recordNames: names, zoneID: zone, desiredKeys: desiredKeys)
+                results += try parts.take(try await client.lookupRecords(request).results)
+            } catch let error as CKError where error.code == .limitExceeded {
+                guard parts.halve() else { throw error }
             }
         }
-        return ImportNeeds.AssetNeed.addressed(needs, by: records)
+        return results
     }
 
     private struct Unreadable: Error {

@@ -169,16 +169,13 @@ extension SyncDatabase {
         let names = records.filter(\.hasAssets).map(\.recordName)
         guard !names.isEmpty else { return records }
         var present: [String: Record] = [:]
-        for start in stride(from: 0, to: names.count, by: client.limits.operationsPerRequest) {
-            let part = Array(names[start..<min(start + client.limits.operationsPerRequest, names.count)])
-            for result in try await client.lookupRecords(LookupRecordsRequest(recordNames: part, zoneID: zone)).results {
-                switch result {
-                case .record(let record) where !record.isDeleted: present[record.recordName] = record
-                case .record: break
-                case .failure(_, let error, _) where error.code == .notFound: break
-                // Whether the record is there is not known, and one that no page has counts as deleted.
-                case .failure(_, let error, _): throw CloudFailure(error)
-                }
+        for result in try await lookUp(names, in: zone) {
+            switch result {
+            case .record(let record) where !record.isDeleted: present[record.recordName] = record
+            case .record: break
+            case .failure(_, let error, _) where error.code == .notFound: break
+            // Whether the record is there is not known, and one that no page has counts as deleted.
+            case .failure(_, let error, _): throw CloudFailure(error)
             }
         }
         return records.compactMap { $0.hasAssets ? present[$0.recordName] : $0 }

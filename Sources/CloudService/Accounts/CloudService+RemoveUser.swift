@@ -106,7 +106,7 @@ extension CloudService {
         }
     }
 
-    private static let deletionsPerUnit = 50
+    private static let deletionsPerUnit = 8
 
     private func operatorCall(_ partition: Partition) -> Call {
         let name = partition.scope == .public ? AccountRemoval.placeholder : partition.owner

@@ -83,12 +83,14 @@ package struct StoreDescription: Codable, Sendable {
 
     /// - Throws: ``StoreError``: `.notFound`, `.notPermitted`, `.corrupt` for a file that isn't a store.
     package init(of url: URL) throws(StoreError) {
+        // Before the connection is open: to close another descriptor of the file would end the locks of this process.
+        let usesLog = StoreFile.usesLog(url)
         self = try StoreFile(url).read { connection in
-            try StoreDescription(url, connection, StoreOutline(connection))
+            try StoreDescription(url, usesLog: usesLog, connection, StoreOutline(connection))
         }
     }
 
-    private init(_ url: URL, _ connection: Connection, _ outline: StoreOutline) throws {
+    private init(_ url: URL, usesLog: Bool, _ connection: Connection, _ outline: StoreOutline) throws {
         func number(_ sql: String) throws -> Int64 { try connection.first(sql) { $0.int(0) } ?? 0 }
         let rowsMax = StoreFile.size(url.path) + StoreFile.size(url.path + "-wal")
         // A row takes at least one byte. A count of a whole table is one step for SQLite, which no budget ends.
@@ -102,7 +104,7 @@ package struct StoreDescription: Codable, Sendable {
         pages = try number("PRAGMA page_count")
         freePages = try number("PRAGMA freelist_count")
         // SQLite reports no log for an immutable file, which is how a store without an open connection is read.
-        journalMode = StoreFile.usesLog(url) ? "wal" : try connection.first("PRAGMA journal_mode") { $0.text(0) ?? "" } ?? ""
+        journalMode = usesLog ? "wal" : try connection.first("PRAGMA journal_mode") { $0.text(0) ?? "" } ?? ""
         self.identifier = outline.identifier
         let values = outline.metadata.values
         format = outline.metadata.formatVersion

@@ -81,12 +81,16 @@ struct MirrorClient: Sendable {
 
     /// Returns the present records of names. Missing and deleted ones are left out.
     func lookUp(_ names: [String]) async throws -> [Record] {
+        var parts = LookUpParts(names, limits)
         var records: [Record] = []
-        for start in stride(from: 0, to: names.count, by: limits.operationsPerRequest) {
-            let part = Array(names[start..<min(start + limits.operationsPerRequest, names.count)])
-            let response: LookupRecordsResponse = try read(
-                try await post(.lookupRecords, LookupRecordsRequest(recordNames: part, zoneID: Self.home)))
-            for case .record(let record) in response.results where !record.isDeleted { records.append(record) }
+        while let names = parts.next() {
+            do {
+                let response: LookupRecordsResponse = try read(
+                    try await post(.lookupRecords, LookupRecordsRequest(recordNames: names, zoneID: Self.home)))
+                for case .record(let record) in try parts.take(response.results) where !record.isDeleted { records.append(record) }
+            } catch let failure as CloudFailure where failure.code == .limitExceeded {
+                guard parts.halve() else { throw failure }
+            }
         }
         return records
     }
