@@ -2,18 +2,13 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 extension DatabaseFormat {
-    /// Counts the stored deletions of all partitions. Only those without any keep the number that they have.
-    static let countDeletions = """
-        UPDATE partitions SET deletions = counted.deletions FROM (
-            SELECT part, count(*) AS deletions FROM records INDEXED BY records_deleted WHERE deleted = 1 GROUP BY part) AS counted
-            WHERE counted.part = partitions.part
-        """
-
     /// Counts the stored deletions once. From then on units of work add theirs, and a trigger subtracts removed ones, so that no statement
     /// that removes records can forget to. Triggers for added ones would make each insertion of a record slower.
     static let deletionCount = """
         ALTER TABLE partitions ADD COLUMN deletions INTEGER NOT NULL DEFAULT 0;
-        \(countDeletions);
+        UPDATE partitions SET deletions = counted.deletions FROM (
+            SELECT part, count(*) AS deletions FROM records INDEXED BY records_deleted WHERE deleted = 1 GROUP BY part) AS counted
+            WHERE counted.part = partitions.part;
         CREATE TRIGGER deletions_are_forgotten AFTER DELETE ON records WHEN OLD.deleted = 1 BEGIN
             UPDATE partitions SET deletions = deletions - 1 WHERE part = OLD.part;
         END;
