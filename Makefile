@@ -235,10 +235,10 @@ statements: tests-built
 	@TARN_STATEMENTS_RECORDED=$(STATEMENTS_LOG) $(TEST) --filter recordedStatementsAreListed
 	@rm -f $(STATEMENTS_LOG)
 
-## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md.
+## Devices, users and a server through faults that seeds decide: Documentation/Simulation.md. STORAGE is sqlite or postgres.
 simulate: packages
 	@$(BUILD) -c release --product simulate
-	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST))
+	@$(SCRATCH)/release/simulate $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --first $(FIRST)) $(if $(STORAGE),--storage $(STORAGE))
 
 ## The decisions of sync alone, on devices and a server that are values: seeds from FIRST on, or one SEED with its events.
 simulate-values: packages static-packages

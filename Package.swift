@@ -451,7 +451,7 @@ if hasLibPQ {
     ]
     for target in package.targets
     where ["EndToEndTests", "StorageFixtures", "TarnCommands", "TarnCommandsTests"].contains(target.name)
-        || ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests"].contains(target.name)
+        || ["CloudEngineSQLiteTests", "CloudServerTests", "CloudServiceTests", "SimulationKit", "SimulationTests"].contains(target.name)
     {
         target.dependencies += target.name == "TarnCommands" ? ["CloudEnginePostgres"] : ["CloudEnginePostgres", "TemporaryPostgres"]
         target.swiftSettings = [.define("TARN_POSTGRES")]

@@ -58,11 +58,13 @@ package final class PostgresServerStore: Sendable {
     ///   - onSlowStatement: Called on a thread of the storage.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
     ///   - joinSeconds: Seconds in which units join a transaction. Tests take others.
+    ///   - firstKey: The authentication key of a new database, 32 bytes; nil for a random one. Simulations take a reproducible one.
     /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`; `noData` for an empty database whose tables aren't
     ///   made.
     package init(
         address: String, assets: String, objects: (any AssetObjects)? = nil, use: Use = .server, connections: Int = connectionsDefault,
-        passwordRounds: Int? = nil, joinSeconds: Double = joinSecondsDefault, onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
+        passwordRounds: Int? = nil, joinSeconds: Double = joinSecondsDefault, firstKey: [UInt8]? = nil,
+        onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
     ) throws {
         assetObjects = objects
         passwordParameters = PasswordHash.Parameters(rounds: passwordRounds ?? PasswordHash.Parameters.rounds)
@@ -73,7 +75,7 @@ package final class PostgresServerStore: Sendable {
         do {
             try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
             try PostgresMoveEnd.state(first)?.checkUse()
-            sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first))
+            sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first, firstKey))
             units = PostgresUnits(firstEpoch: try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
             try first.synchronize()
         } catch let error as PostgresError {

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudEngineSQLite
 package import CloudService
 import CloudStorageSupport
 package import CloudWire
@@ -24,7 +23,7 @@ package final class InProcessCloud: Sendable {
     static let baseURL = "http://tarn.in-process.invalid"
 
     package let clock: HandDrivenClock
-    private let folder: ScratchFolder
+    private let data: any InProcessData
     private let limits: Limits
     private let profile: ServiceProfile
     private let offered: Mutex<Set<Capability>>
@@ -34,7 +33,7 @@ package final class InProcessCloud: Sendable {
     private let running: Mutex<Running?>
 
     private struct Running: Sendable {
-        var store: SQLiteServerStore
+        var data: OpenInProcessData
         var hub: PushHub
         var service: CloudService
     }
@@ -47,16 +46,17 @@ package final class InProcessCloud: Sendable {
     ///   - offered: The extensions of the documented protocol. A server of another vendor offers none.
     ///   - profile: `.apple` for a server that has only what Apple documents.
     ///   - hasSnapshots: Whether the server builds snapshots of zones, by tasks whose order no seed determines.
+    ///   - data: Where the data are; nil for a folder with an SQLite database.
     package init(
         limits: Limits = Limits(), seed: UInt64 = 1, firstKey: [UInt8]? = nil, start: Int64 = 1_900_000_000_000,
         offered: Set<Capability> = Set(Capability.allCases), profile: ServiceProfile = .tarn,
-        hasSnapshots: Bool = false
+        hasSnapshots: Bool = false, data: (any InProcessData)? = nil
     ) throws {
         self.profile = profile
         self.hasSnapshots = hasSnapshots
         self.offered = Mutex(offered)
         clock = HandDrivenClock(milliseconds: start)
-        folder = ScratchFolder("tarn-cloud")
+        self.data = data ?? FolderData()
         self.limits = profile.limits(limits)
         random = SeededBytes(seed: seed)
         self.firstKey = firstKey
@@ -241,38 +241,32 @@ package final class InProcessCloud: Sendable {
             offered = offering ?? offered
             return offered
         }
-        // Passwords are those of a test: guesses need not be expensive.
-        let store = try SQLiteServerStore(path: folder.path, use: .server, passwordRounds: 16, firstKey: firstKey)
-        let hub = PushHub()
+        let opened = try data.open(firstKey: firstKey)
+        let (store, hub) = (opened.storage, PushHub())
         let (clock, random) = (clock, random)
         let service = CloudService(
             engine: Engine(limits: limits, sealer: store.sealer), storage: store, accounts: store, assets: store,
             push: hub,
             surroundings: CloudService.Surroundings(now: { clock.milliseconds }, randomBytes: { random.next($0) }),
-            offered: offered, profile: profile, snapshots: hasSnapshots ? try SnapshotFolder(data: folder.path) : nil)
+            offered: offered, profile: profile, snapshots: hasSnapshots ? try SnapshotFolder(data: data.path) : nil)
         let previous = running.withLock { running in
-            defer { running = Running(store: store, hub: hub, service: service) }
+            defer { running = Running(data: opened, hub: hub, service: service) }
             return running
         }
         precondition(previous == nil, "a running server cannot be started")
     }
 
     /// Copies the server's data to a new folder, as `tarn backup` does.
-    package func backUp(to path: String) async throws { _ = try await store().backUp(to: path) }
+    package func backUp(to path: String) async throws { try await open().backUp(path) }
 
     /// Stops the server, replaces its data by a backup, as `tarn restore` does, and starts it again.
     ///
     /// - Parameter keepsHistory: Whether the folder is only copied, so that sync tokens stay valid of which the data know nothing.
     package func restore(from backup: String, keepsHistory: Bool = false) async throws {
         try stop()
-        try FileManager.default.removeItem(atPath: folder.path)
-        if keepsHistory {
-            try FileManager.default.copyItem(atPath: backup, toPath: folder.path)
-        } else {
-            // No two restores are at one time.
-            clock.advance(by: .milliseconds(1))
-            try await SQLiteServerStore.restore(from: backup, to: folder.path, now: clock.milliseconds)
-        }
+        // No two restores are at one time.
+        if !keepsHistory { clock.advance(by: .milliseconds(1)) }
+        try await data.restore(from: backup, at: keepsHistory ? nil : clock.milliseconds)
         try start()
     }
 
@@ -283,7 +277,7 @@ package final class InProcessCloud: Sendable {
             return running
         }
         ended?.hub.close()
-        try ended?.store.close()
+        try ended?.data.storage.close()
     }
 
     /// Waits until no snapshot of a zone is being built.
@@ -291,12 +285,12 @@ package final class InProcessCloud: Sendable {
 
     /// Stops the server permanently and removes its data, even if references to this object remain.
     package func discard() throws {
-        defer { folder.remove() }
+        defer { data.remove() }
         try stop()
     }
 
     /// The path of the data folder.
-    package var path: String { folder.path }
+    package var path: String { data.path }
 
     package var isStopped: Bool { running.withLock { $0 == nil } }
 
@@ -318,11 +312,13 @@ package final class InProcessCloud: Sendable {
     /// The service, while the server runs.
     var service: CloudService? { running.withLock { $0?.service } }
 
-    private func store() throws -> SQLiteServerStore {
-        guard let store = running.withLock({ $0?.store }) else {
+    private func store() throws -> any OperatedStorage { try open().storage }
+
+    private func open() throws -> OpenInProcessData {
+        guard let data = running.withLock({ $0?.data }) else {
             throw StorageFailure(.unavailable, "the server is stopped")
         }
-        return store
+        return data
     }
 }
 

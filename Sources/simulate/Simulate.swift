@@ -23,6 +23,8 @@ struct Simulate: ParsableCommand {
             "Features of all runs, instead of those that seeds decide: none, or some of \(Feature.allCases.map(\.rawValue).joined(separator: ","))"
     )
     var features: String?
+    @Option(help: "The server's database: \(Simulation.Storage.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var storage = Simulation.Storage.sqlite
     @Flag(help: "Prints a line for each seed.") var lines = false
 
     func run() throws {
@@ -42,7 +44,7 @@ struct Simulate: ParsableCommand {
                 })
         }
         if let seed {
-            let report = try Simulation.run(seed: seed, features: features, canary: canary, keepsTrace: true)
+            let report = try Simulation.run(seed: seed, features: features, canary: canary, storage: storage, keepsTrace: true)
             for line in report.trace { say(line) }
             try finish(run: 1, failed: report.violations.isEmpty ? 0 : 1, digest: report.digest)
         }
@@ -71,7 +73,7 @@ struct Simulate: ParsableCommand {
                 return tally.next
             }) {
                 do {
-                    let report = try Simulation.run(seed: seed, features: features, canary: canary)
+                    let report = try Simulation.run(seed: seed, features: features, canary: canary, storage: storage)
                     tally.withLock { tally in
                         tally.saves += report.saves
                         tally.digests[seed] = report.digest
@@ -103,3 +105,5 @@ struct Simulate: ParsableCommand {
         throw ExitCode(failed == 0 ? 0 : 1)
     }
 }
+
+extension Simulation.Storage: ExpressibleByArgument {}

@@ -80,6 +80,26 @@ package final class Simulation: @unchecked Sendable {
         }
     }
 
+    /// The database of the server.
+    package enum Storage: String, CaseIterable, Sendable {
+        case sqlite
+        #if TARN_POSTGRES
+            /// Started by the process, where it is installed. The server's disk does not fail: `PostgresProcessTests` kill servers.
+            case postgres
+        #endif
+
+        var faultsExcluded: Set<FaultPlan.Kind> { self == .sqlite ? [] : [.crashes] }
+
+        func makeData() throws -> (any InProcessData)? {
+            switch self {
+            case .sqlite: return nil
+            #if TARN_POSTGRES
+                case .postgres: return try PostgresData()
+            #endif
+            }
+        }
+    }
+
     let seed: UInt64
     let canary: Canary?
     var random: SeededNumbers
@@ -123,10 +143,10 @@ package final class Simulation: @unchecked Sendable {
 
     /// - Parameter features: Replaces the features that the seed determines.
     package static func run(
-        seed: UInt64, features: Set<Feature>? = nil, canary: Canary? = nil, keepsTrace: Bool = false
+        seed: UInt64, features: Set<Feature>? = nil, canary: Canary? = nil, storage: Storage = .sqlite, keepsTrace: Bool = false
     ) throws -> Report {
         let simulation = try Simulation(
-            seed: seed, features ?? canary?.features ?? Feature.draw(seed: seed), canary, keepsTrace: keepsTrace)
+            seed: seed, features ?? canary?.features ?? Feature.draw(seed: seed), canary, storage, keepsTrace: keepsTrace)
         defer { simulation.discard() }
         try simulation.run()
         let trace = simulation.trace.value
@@ -136,12 +156,12 @@ package final class Simulation: @unchecked Sendable {
             events: simulation.events, saves: simulation.saves, trace: trace.lines)
     }
 
-    private init(seed: UInt64, _ features: Set<Feature>, _ canary: Canary?, keepsTrace: Bool) throws {
+    private init(seed: UInt64, _ features: Set<Feature>, _ canary: Canary?, _ storage: Storage, keepsTrace: Bool) throws {
         self.seed = seed
         self.canary = canary
         self.features = features
         random = SeededNumbers(seed: seed)
-        faults = FaultPlan(&random, seed: seed, with: features.included, without: features.excluded)
+        faults = FaultPlan(&random, seed: seed, with: features.included, without: features.excluded.union(storage.faultsExcluded))
         sharing = Sharing(features)
         later = SeededNumbers(seed: ~seed &+ 1)
         extra = SeededNumbers(seed: ~seed &+ 3)
@@ -156,7 +176,7 @@ package final class Simulation: @unchecked Sendable {
         if features.contains(.wholeSaves) { (limits.recordsPerResponse, limits.recordsPerLargePage) = (3, 4) }
         var keys = SeededNumbers(seed: ~seed &+ 12)
         let firstKey = (0..<4).flatMap { _ in withUnsafeBytes(of: keys.next()) { Array($0) } }
-        cloud = try InProcessCloud(limits: limits, seed: random.next(), firstKey: firstKey, offered: offered)
+        cloud = try InProcessCloud(limits: limits, seed: random.next(), firstKey: firstKey, offered: offered, data: storage.makeData())
         folder = ScratchFolder("tarn-simulation")
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         network.complain = { [unowned self] in self.fail($0) }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+#if TARN_POSTGRES
+    import CloudEngine
+    import CloudEnginePostgres
+    import CloudInProcess
+    import Foundation
+    import Synchronization
+    import TemporaryPostgres
+
+    /// A PostgreSQL database of a simulated server, backed up as operators do it: by `pg_dump`, and a copy of the files.
+    final class PostgresData: InProcessData {
+        private let server: TemporaryPostgres
+        private let folder = ScratchFolder("tarn-cloud")
+        /// Each restore makes another database.
+        private let address: Mutex<String>
+
+        init() throws {
+            guard let server = TemporaryPostgres.shared else { throw StorageFailure(.unavailable, TemporaryPostgres.absence) }
+            self.server = server
+            address = Mutex(try server.makeDatabase(with: PostgresFormat.tables))
+        }
+
+        var path: String { folder.path }
+
+        func open(firstKey: [UInt8]?) throws -> OpenInProcessData {
+            let address = address.withLock(\.self)
+            // A seed has few requests in flight, and hashes no real passwords.
+            let store = try PostgresServerStore(
+                address: address, assets: path, connections: 4, passwordRounds: 16, firstKey: firstKey)
+            return OpenInProcessData(storage: store) { [server, path] backup in
+                try FileManager.default.createDirectory(atPath: backup, withIntermediateDirectories: true)
+                try server.dump(address, to: Self.dump(in: backup))
+                try FileManager.default.copyItem(atPath: path, toPath: Self.files(in: backup))
+            }
+        }
+
+        func restore(from backup: String, at restoreTime: Int64?) async throws {
+            let restored = try server.restore(Self.dump(in: backup))
+            server.dropDatabase(
+                address.withLock { address in
+                    defer { address = restored }
+                    return address
+                })
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.copyItem(atPath: Self.files(in: backup), toPath: path)
+            guard let restoreTime else { return }
+            let store = try PostgresServerStore(address: restored, assets: path, use: .command(makesTables: false), connections: 1)
+            // A store that nobody closes ends its connections by itself.
+            _ = try await store.endRestore(now: restoreTime)
+            try store.close()
+        }
+
+        func remove() {
+            server.dropDatabase(address.withLock(\.self))
+            folder.remove()
+        }
+
+        private static func dump(in backup: String) -> String { "\(backup)/tarn.dump" }
+
+        private static func files(in backup: String) -> String { "\(backup)/assets" }
+    }
+#endif
