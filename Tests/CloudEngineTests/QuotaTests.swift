@@ -104,6 +104,34 @@ import Testing
         #expect(counted > 0)
     }
 
+    /// Participants behind the first 4 KB count, also one that joins by the link.
+    @Test func participantsOfAShareCount() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("bed")))
+        var share = Record(recordName: "share", recordType: ShareDetails.recordType)
+        let domain = String(repeating: "x", count: 60)
+        let participants = (0..<90).map { number in
+            let person = UserIdentity(userRecordName: "", lookupInfo: .emailAddress("\(number)@\(domain).org"))
+            return ShareParticipant(identity: person, permission: .readOnly)
+        }
+        share.sharing.details = ShareDetails(rootRecordName: "bed", publicPermission: .readWrite, participants: participants)
+        let empty = try await usage(bench)
+        let saved = try #require(try await bench.modify(.init(.create, share)).first?.record)
+        let shared = try await usage(bench)
+        #expect(shared.records - empty.records > 90 * 60 - 4096)
+        #expect(try await measured(bench) == shared)
+        let guid = try #require(saved.sharing.shortGUID)
+        var bo = bench.call()
+        bo.caller = Caller(userRecordName: "_" + String(repeating: "b", count: 32), deviceID: "phone")
+        let target = LinkTarget(partition: bo.partition, zoneName: Bench.garden.zoneName, recordName: "bed")
+        try await bench.write(bo) { _ = try $0.accept(ShortGUID(value: guid), target, nil, in: $1, $2) }
+        let joined = try await usage(bench)
+        #expect(joined.records - shared.records >= 33)
+        #expect(try await measured(bench) == joined)
+        try await bench.modify(.init(.forceDelete, Record(recordName: "share")))
+        #expect(try await usage(bench) == empty)
+    }
+
     private func deletions(_ bench: Bench) async throws -> Int64 {
         try await bench.read { _, view, _ in try view.state().deletions }
     }

@@ -111,9 +111,6 @@ extension Engine {
         var memory: Int
     }
 
-    /// Stored bytes of the records of a change page that are decoded together, and the record that passes them.
-    private static let groupBytes = 1_000_000
-
     private func page(
         _ query: ZoneChangesQuery, asTexts: Bool, limit: Int, _ room: inout PageRoom, _ addresses: AssetAddresses,
         _ state: PartitionState, _ view: any PartitionReader, _ call: Call
@@ -151,7 +148,7 @@ extension Engine {
         var hasMore: Bool?
         // A group at a time: with desired keys, a page needs little of the memory of the stored records.
         while hasMore == nil, left > 0, bytesLeft > 0, room.memory > 0 {
-            let bytesMax = min(bytesLeft, Self.groupBytes)
+            let bytesMax = min(bytesLeft, RecordSize.storedBytesAtOnce)
             // One record more than the page holds shows that there are more.
             let found = try self.records(
                 walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: left + 1, bytesMax: bytesMax, view)

@@ -17,11 +17,8 @@ package struct IndexSlice: Hashable, Sendable {
 }
 
 extension Engine {
-    /// Records that one slice of building takes in, or fewer large ones. They are read a few at a time: a slice of large ones would not fit
-    /// into memory. Other writers come in between two slices.
+    /// Records that one slice of building takes in, or fewer large ones. Other writers come in between two slices.
     private static let recordsPerSlice = 1000
-    /// One takes up to 15 MB of memory.
-    private static let recordsAtOnce = 25
 
     /// Takes one more slice of the partition's records into indexes.
     ///
@@ -42,7 +39,7 @@ extension Engine {
         var changes: [Int64: [IndexChange]] = [:]
         var (place, recordCount, bytes, isComplete) = (start, 0, 0, false)
         while !isComplete, recordCount < Self.recordsPerSlice, bytes < limits.queryBytesPerPage {
-            let records = try unit.records(after: place, limit: Self.recordsAtOnce)
+            let records = try unit.records(after: place, limit: Self.recordsPerSlice - recordCount)
             for (place, record) in records {
                 bytes += RecordSize.bytes(of: record)
                 for index in open where index.index.recordType == record.recordType {
@@ -52,7 +49,7 @@ extension Engine {
             }
             place = records.last?.place ?? place
             recordCount += records.count
-            isComplete = records.count < Self.recordsAtOnce
+            isComplete = records.isEmpty
         }
         for (zone, changes) in changes { try unit.apply(changes, in: zone) }
         for index in open {

@@ -30,10 +30,13 @@ struct RecordBatch {
     /// The number of the last change, if the results contain each one.
     private(set) var lastOwnChange: Int64?
 
-    /// - Parameter storedMemoryMax: See `Engine.storedRecords`.
+    /// Whether an operator's change can't be divided.
+    private let isWhole: Bool
+
+    /// - Parameter isWhole: Whether an operator's change can't be divided: the memory of its records has no limit then.
     init(
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call,
-        storedMemoryMax: Int? = nil
+        isWhole: Bool = false
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))
@@ -41,11 +44,12 @@ struct RecordBatch {
         self.engine = engine
         self.unit = unit
         self.call = call
+        self.isWhole = isWhole
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         quota = try QuotaCheck(engine, zone: zone, unit, call)
         var stored = try engine.storedRecords(
-            named: operations.map(\.record.recordName), in: zone, unit, memoryMax: storedMemoryMax)
+            named: operations.map(\.record.recordName), in: zone, unit, isWhole: isWhole)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
@@ -76,7 +80,7 @@ struct RecordBatch {
         }
         guard ReferenceCheck.isNeeded(for: decisions) else { return }
         let names = operations.map(\.record.recordName)
-        var references = ReferenceCheck(stored, asked: names, zone: zone, unit, engine.limits)
+        var references = ReferenceCheck(stored, asked: names, zone: zone, unit, engine.limits, isWhole: isWhole)
         try references.settle(names, &decisions)
         cascaded = references.cascaded
         for record in cascaded { stored[record.record.recordName] = record }

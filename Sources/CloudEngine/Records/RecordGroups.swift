@@ -44,10 +44,10 @@ extension Engine {
 
     /// Reads the records that a request changes or deletes.
     ///
-    /// - Parameter memoryMax: nil for ``storedMemoryMax``. Changes of an operator cannot be divided, and have no limit.
-    /// - Throws: ``tooLargeTogether`` if they take more memory.
+    /// - Parameter isWhole: Whether the change can't be divided, and has no limit.
+    /// - Throws: ``tooLargeTogether`` if they take more memory than ``storedMemoryMax``.
     func storedRecords(
-        named names: [String], in zone: StoredZone, _ view: any PartitionReader, memoryMax: Int? = nil
+        named names: [String], in zone: StoredZone, _ view: any PartitionReader, isWhole: Bool = false
     ) throws -> [String: StoredRecord] {
         var stored: [String: StoredRecord] = [:]
         var memory = 0
@@ -55,7 +55,7 @@ extension Engine {
         while !rest.isEmpty {
             let leading = try view.leadingRecords(named: rest, in: zone.key)
             memory += leading.records.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
-            guard memory <= memoryMax ?? storedMemoryMax else { throw Self.tooLargeTogether }
+            guard isWhole || memory <= storedMemoryMax else { throw Self.tooLargeTogether }
             stored.merge(leading.records) { first, _ in first }
             rest = rest.dropFirst(leading.count)
         }

@@ -6,6 +6,8 @@ package import CloudWire
 /// How much of the size limits a record uses: the bytes of its names and values without the syntax around them, and
 /// without the content of assets.
 package enum RecordSize {
+    /// Stored bytes of records that are read and decoded together. Decoded, records of many references take fifteen times as much memory.
+    package static let storedBytesAtOnce = 1 << 20
     /// Bytes of owners' names, participants and short elements that are not counted. Records of most apps have less of them, so their
     /// sizes are those that earlier versions counted.
     private static let unchargedBytes = 4096

@@ -16,13 +16,19 @@ struct ReferenceCheck {
     private static let roundsMax = 16
 
     private let limits: Limits
+    private let isWhole: Bool
     private var graph: ReferenceGraph
 
     /// Records that are deleted because their targets are, without those the batch deletes anyway.
     private(set) var cascaded: [StoredRecord] = []
 
-    init(_ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits) {
+    /// - Parameter isWhole: Whether the memory of the cascade has no limit.
+    init(
+        _ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits,
+        isWhole: Bool
+    ) {
         self.limits = limits
+        self.isWhole = isWhole
         graph = ReferenceGraph(stored, asked: names, zone: zone, unit)
     }
 
@@ -190,7 +196,7 @@ struct ReferenceCheck {
         for name in cascade.names.subtracting(batch.deleted).sorted() {
             guard let record = try graph.record(name) else { continue }
             memory += RecordSize.memory(of: record.record)
-            guard memory <= cascadedMemoryMax else { throw Engine.tooLargeTogether }
+            guard isWhole || memory <= cascadedMemoryMax else { throw Engine.tooLargeTogether }
             cascaded.append(record)
         }
         return !refused.isEmpty

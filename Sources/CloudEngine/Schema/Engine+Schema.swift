@@ -33,9 +33,6 @@ extension Engine {
         return old.changes(to: new)
     }
 
-    /// Records of a slice. One takes up to 15 MB of memory.
-    private static let recordsPerSlice = 25
-
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
     /// - Parameters:
@@ -44,18 +41,18 @@ extension Engine {
     package func removeValues(
         of changes: [SchemaChange], after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
-        let records = try unit.records(after: place, limit: Self.recordsPerSlice)
+        let records = try unit.records(after: place, limit: limits.operationsPerRequest)
         var byZone: [Int64: [RecordOperation]] = [:]
         for (place, record) in records {
             if let operation = Self.removal(of: changes, from: record) { byZone[place.zone, default: []].append(operation) }
         }
         for zone in try unit.zones() {
             guard let operations = byZone[zone.key] else { continue }
-            var batch = try RecordBatch(operations, zone: zone, self, unit, call, storedMemoryMax: .max)
+            var batch = try RecordBatch(operations, zone: zone, self, unit, call, isWhole: true)
             try batch.decideAll()
             _ = try batch.write()
         }
-        return records.count < Self.recordsPerSlice ? nil : records.last?.place
+        return records.last?.place
     }
 
     /// Counts in one slice of a partition's records what ``removeValues(of:after:in:_:)`` would remove.
@@ -64,7 +61,7 @@ extension Engine {
     package func countRemovals(
         of changes: [SchemaChange], after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
     ) throws -> RecordPlace? {
-        let records = try view.records(after: place, limit: Self.recordsPerSlice)
+        let records = try view.records(after: place, limit: limits.operationsPerRequest)
         for (_, record) in records {
             guard let operation = Self.removal(of: changes, from: record) else { continue }
             if operation.kind == .forceDelete {
@@ -73,7 +70,7 @@ extension Engine {
                 for field in operation.record.fields.keys { counts.values["\(record.recordType).\(field)", default: 0] += 1 }
             }
         }
-        return records.count < Self.recordsPerSlice ? nil : records.last?.place
+        return records.last?.place
     }
 
     private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {

@@ -22,7 +22,7 @@ package protocol PartitionReader {
 
     /// Records of a zone by name, deleted ones included.
     func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord]
-    /// Records of the first of some names, as ``records(named:in:)`` returns them: only as many as take little memory.
+    /// Records of the first of some names, as ``records(named:in:)`` returns them: one ``RecordSlice``.
     ///
     /// - Parameter names: At least one.
     /// - Returns: The records, and of how many names they are, at least one.
@@ -57,7 +57,7 @@ package protocol PartitionReader {
     func scan(_ scan: IndexScan, _ visit: (IndexRow) throws -> Bool) throws
     /// Entries in a part of an index; counting ends at `limit`.
     func count(_ scan: IndexScan, atMost limit: Int) throws -> Int
-    /// Records that are there, by zone and name.
+    /// Records that are there, by zone and name: one ``RecordSlice`` of at most `limit` records, which is empty behind the last record only.
     func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: Record)]
 
     /// The time from which on it is known what records were; nil if nothing is kept.
@@ -189,14 +189,4 @@ extension PartitionReader {
 extension Subscription {
     /// The record type of a query; nil for subscriptions of other kinds.
     package var queriedType: String? { if case .query(let part) = kind { part.query.recordType } else { nil } }
-}
-
-extension PartitionReader {
-    /// Records that are decoded at once if their sizes are not known before. One takes up to 15 MB of memory, as a list of references.
-    package static var recordsAtOnce: Int { 8 }
-
-    package func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int) {
-        let leading = names.prefix(Self.recordsAtOnce)
-        return (try records(named: Array(leading), in: zone), leading.count)
-    }
 }

@@ -91,6 +91,15 @@ enum RecordRows {
         ) AS sized WHERE bytes_before < \(pageBytes) ORDER BY number
         """
 
+    /// The next records by zone and name, up to the one that passes ``pageBytes``.
+    static let walk = """
+        SELECT zone, name, body FROM (
+            SELECT zone, name, body, sum(octet_length(body)) OVER (ORDER BY zone, name) - octet_length(body) AS bytes_before FROM (
+                SELECT zone, name, body FROM records WHERE part = $1 AND (zone, name) > ($2, $3) AND NOT deleted
+                ORDER BY zone, name LIMIT $4) AS listed) AS sized
+        WHERE bytes_before < \(pageBytes) ORDER BY zone, name
+        """
+
     static let delete = "DELETE FROM records WHERE part = $1 AND zone = $2 AND name = $3"
 
     private static func replacing(_ old: String, _ new: String) -> String {
@@ -122,7 +131,7 @@ enum RecordRows {
     static let firstPage = 32
     /// Rows of the first page of changes: a page of a device's changes, which is one round trip. ``pageBytes`` limits it, too.
     static let firstChanges = 256
-    static let pageBytes = 1 << 20
+    static let pageBytes = RecordSize.storedBytesAtOnce
     static let pageMax = 4096
 }
 
@@ -138,18 +147,18 @@ extension PostgresUnit {
     }
 
     func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int) {
-        if names.count <= Self.recordsAtOnce { return (try records(named: Array(names), in: zone), names.count) }
+        if names.count == 1 { return (try records(named: Array(names), in: zone), 1) }
         // No record has an empty name, as no record has one with a zero byte.
         let wanted = names.map { $0.utf8.contains(0) ? "" : $0 }
         var records: [String: StoredRecord] = [:]
-        var bytes = 0, last = 0
+        var (slice, last) = (RecordSlice(), 0)
         for row in try rows(RecordRows.leading, [part, zone] + .texts(wanted), from: .records) {
             let body: [UInt8] = row[3], number: Int64 = row[0]
-            bytes += body.count
+            slice.add(body.count)
             last = Int(number)
             records[row[1]] = StoredRecord(record: try Self.decode(Record.self, body), change: row[2])
         }
-        return (records, bytes < RecordRows.pageBytes ? names.count : last)
+        return (records, slice.isFull ? last : names.count)
     }
 
     /// The next changes, up to the one that passes the limit of bytes.
@@ -173,17 +182,17 @@ extension PostgresUnit {
         var page = min(RecordRows.firstChanges, left)
         while page > 0 {
             let rows = try rows(sql, [part, zone, slice.after, slice.before, page], from: .records)
-            var bytes = 0
+            var pageSlice = RecordSlice()
             for row in rows {
                 let body: [UInt8] = row[1]
-                bytes += body.count
+                pageSlice.add(body.count)
                 guard try visit(body, row[0]) else { return }
             }
-            guard let last = rows.last, rows.count == page || bytes >= RecordRows.pageBytes else { return }
+            guard let last = rows.last, rows.count == page || pageSlice.isFull else { return }
             if slice.isNewestFirst { slice.before = last[0] } else { slice.after = last[0] }
             left -= rows.count
             // The database reads as many records as a page may have, also if its bytes end it.
-            page = min(bytes >= RecordRows.pageBytes ? 2 * rows.count : 8 * page, RecordRows.pageMax, left)
+            page = min(pageSlice.isFull ? 2 * rows.count : 8 * page, RecordRows.pageMax, left)
         }
     }
 
@@ -235,11 +244,11 @@ extension PostgresUnit {
 
     func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: Record)] {
         let start = place ?? RecordPlace(zone: .min, recordName: "")
-        return try rows(
-            """
-            SELECT zone, name, body FROM records WHERE part = $1 AND (zone, name) > ($2, $3) AND NOT deleted ORDER BY zone, name LIMIT $4
-            """, [part, start.zone, start.recordName, limit], from: .records
-        ).map { (RecordPlace(zone: $0[0], recordName: $0[1]), try Self.decode(Record.self, $0[2])) }
+        // The database reads as many records as the statement may return, also if their bytes end the slice.
+        let most = min(limit, RecordRows.firstChanges)
+        return try rows(RecordRows.walk, [part, start.zone, start.recordName, most], from: .records).map {
+            (RecordPlace(zone: $0[0], recordName: $0[1]), try Self.decode(Record.self, $0[2]))
+        }
     }
 
     func save(_ records: [StoredRecord], in zone: Int64, at now: Int64) throws {

@@ -74,9 +74,17 @@ extension SQLiteUnit {
     func records(after place: RecordPlace?, limit: Int) throws -> [(place: RecordPlace, record: CloudWire.Record)] {
         guard let part else { return [] }
         let start = place ?? RecordPlace(zone: .min, recordName: "")
-        return try rows(IndexStatements.walk, [part, start.zone, start.recordName, limit]).map { row in
-            (RecordPlace(zone: row[0], recordName: row[1]), try Self.decode(CloudWire.Record.self, row[2]))
+        var found: [(place: RecordPlace, record: CloudWire.Record)] = []
+        var slice = RecordSlice()
+        try visit(IndexStatements.walk, [part, start.zone, start.recordName, limit]) { handle in
+            let name = String(decoding: StoredRow.bytes(handle, 1), as: UTF8.self)
+            let body = Array(StoredRow.bytes(handle, 2))
+            slice.add(body.count)
+            let place = RecordPlace(zone: sqlite3_column_int64(handle, 0), recordName: name)
+            found.append((place, try Self.decode(CloudWire.Record.self, body)))
+            return !slice.isFull
         }
+        return found
     }
 
     func makeIndex(_ index: RecordIndex) throws -> StoredIndex {

@@ -55,14 +55,28 @@ extension SQLiteUnit {
     }
 
     func records(named names: [String], in zone: Int64) throws -> [String: StoredRecord] {
-        guard let part else { return [:] }
-        var found: [String: StoredRecord] = [:]
+        try leadingRecords(named: names[...], in: zone, RecordSlice(bytesMax: .max)).records
+    }
+
+    func leadingRecords(named names: ArraySlice<String>, in zone: Int64) throws -> (records: [String: StoredRecord], count: Int) {
+        try leadingRecords(named: names, in: zone, RecordSlice())
+    }
+
+    private func leadingRecords(
+        named names: ArraySlice<String>, in zone: Int64, _ empty: RecordSlice
+    ) throws -> (records: [String: StoredRecord], count: Int) {
+        guard let part else { return ([:], names.count) }
+        var (found, slice, count) = ([String: StoredRecord](), empty, 0)
         for name in names {
+            if slice.isFull { break }
+            count += 1
             let row = try row("SELECT change, body FROM records WHERE part = ? AND zone = ? AND name = ?", [part, zone, name])
             guard let row else { continue }
-            found[name] = StoredRecord(record: try decodeRecord(row[1]), change: row[0])
+            let body: [UInt8] = row[1]
+            slice.add(body.count)
+            found[name] = StoredRecord(record: try decodeRecord(body), change: row[0])
         }
-        return found
+        return (found, count)
     }
 
     func records(

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudService
 import CloudWire
 import EngineFixtures
 import Testing
@@ -47,6 +48,32 @@ import Testing
         try await bench.modify(.init(.forceDelete, .plant("p0")), .init(.forceDelete, .plant("p1")))
         #expect(try await bench.modify(.init(.forceDelete, .plant("bed"))).map(\.word) == ["deleted"])
         #expect(try await bench.lookup("p2").map(\.word) == ["NOT_FOUND"])
+    }
+
+    /// An operator cannot divide the restore of a zone, or the removal of a type.
+    @Test func anOperatorsChangeMayBeLargerThanAClients() async throws {
+        let bench = try await bench()
+        try await bench.store.keepHistory(milliseconds: 86_400_000, now: Bench.start - 120_000)
+        let (restored, names) = try await bench.write { engine, unit, call -> (ZoneRestoration, [String]) in
+            let restored = try engine.restoreZone(Bench.garden, to: Bench.start - 60_000, in: unit, call).response
+            return (restored, try unit.records(after: nil, limit: 100).map(\.record.recordName))
+        }
+        #expect(restored.deleted == Self.count)
+        #expect(names == [])
+    }
+
+    @Test func anOperatorsCascadeMayBeLargerThanAClients() async throws {
+        let bench = try await bench()
+        try await bench.modify(.init(.create, Record(recordName: "bed", recordType: "Bed")))
+        let owner = FieldValue.reference(RecordReference(recordName: "bed", action: .deleteSelf))
+        for index in 0..<Self.count { try await bench.modify(.init(.forceUpdate, .plant("p\(index)", ["bed": owner]))) }
+        let refused = await refusal { try await bench.modify(.init(.forceDelete, Record(recordName: "bed"))) }
+        #expect(refused?.nativeCode == .limitExceeded)
+        let names = try await bench.write { engine, unit, call -> [String] in
+            _ = try engine.removeValues(of: [.removedType("Bed")], after: nil, in: unit, call)
+            return try unit.records(after: nil, limit: 100).map(\.record.recordName)
+        }
+        #expect(names == [])
     }
 
     /// A request that changes little of a record gets the whole record.
