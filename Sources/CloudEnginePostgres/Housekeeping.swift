@@ -181,7 +181,7 @@ extension PostgresUnit {
             returning: "change", .zones)
         if let floor = zones.map({ $0[0] as Int64 }).max() { try raiseFloor(to: floor) }
         if swept.isComplete {
-            try countDeletions()
+            try countTombstones()
             try setDue(now: now)
         }
         return swept

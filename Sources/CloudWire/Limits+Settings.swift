@@ -47,10 +47,6 @@ extension Limits {
             "connectionsPerNetwork", \.connectionsPerNetwork,
             "open connections of one network; 0 for no limit, which this machine and trusted gateways have", least: 0, most: 1_000_000),
         Setting("deletingReferencesPerRecord", \.deletingReferencesPerRecord, "DELETE_SELF references to one record", most: 10_000),
-        Setting(
-            "deletionsPerDatabase", \.deletionsPerDatabase,
-            "deletions of the last 90 days after which a database with a quota rejects new records; 0 for no limit", least: 0, most: 1 << 40
-        ),
         Setting("elementsPerList", \.elementsPerList, "elements of one list of a record", most: 1_000_000),
         Setting("fieldsPerRecord", \.fieldsPerRecord, "fields of one record", most: 4096),
         Setting("filtersPerQuery", \.filtersPerQuery, "filters of one query", most: 1000),
@@ -96,6 +92,11 @@ extension Limits {
             "subscriptionWorkPerRequest", \.subscriptionWorkPerRequest, "bytes that query subscriptions scan after one request",
             most: 1 << 30),
         Setting("subscriptionsPerDatabase", \.subscriptionsPerDatabase, "subscriptions of a user in one database", most: 10_000),
+        Setting(
+            "tombstonesPerDatabase", \.tombstonesPerDatabase,
+            "tombstones of a database with a quota, which expire after 90 days: with as many, it rejects new records; 0 for no limit",
+            least: 0,
+            most: 1 << 40),
         Setting(
             "userBytes", \.userBytes, "bytes of records and files in a user's private database; 0 for no limit", least: 0,
             most: 1 << 50),

@@ -78,9 +78,9 @@ package struct Limits: Hashable, Sendable {
     /// database; 0 means no limit. The operator may set another number for a user.
     package var userBytes = 0
     package var publicBytes = 0
-    /// Deleted records that a database with a quota remembers before it rejects new ones, since they take no room of the quota; 0 means no
-    /// limit. They expire after 90 days.
-    package var deletionsPerDatabase = 1_000_000
+    /// Tombstones with which a database with a quota rejects new records, since they take no room of the quota; 0 means no limit. They expire
+    /// after 90 days.
+    package var tombstonesPerDatabase = 1_000_000
     /// Days for which earlier versions of records are stored, so that a zone can be restored; 0 stores none.
     package var historyDays = 0
     /// Days for which events of the audit log are stored.

@@ -96,15 +96,15 @@ import Testing
     }
 
     /// In each sample p3 is deleted.
-    @Test(arguments: ["format1", "format24"]) func deletionsOfOldFoldersAreCounted(_ sample: String) async throws {
+    @Test(arguments: ["format1", "format24"]) func tombstonesOfOldFoldersAreCounted(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
         let mia = bench.call(user: owner)
-        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 1)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().tombstones } == 1)
         try await bench.modify(.init(.forceDelete, .plant("p2")), as: mia)
-        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 2)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().tombstones } == 2)
         try await bench.store.removeExpired(now: .max / 2)
-        #expect(try await bench.read(mia) { _, view, _ in try view.state().deletions } == 0)
+        #expect(try await bench.read(mia) { _, view, _ in try view.state().tombstones } == 0)
         try bench.store.close()
     }
 

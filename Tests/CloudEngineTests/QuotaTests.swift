@@ -90,17 +90,17 @@ import Testing
         #expect(try await measured(bench) == kept)
         #expect(kept.records > 0)
         #expect(kept.assets > 0)
-        // Deletions of a removed zone are subtracted by the housekeeping of the next day at the latest.
+        // Tombstones of a removed zone are subtracted by the housekeeping of the next day at the latest.
         try await bench.store.removeExpired(now: Bench.start + 2 * 86_400_000)
-        let (counted, deletions) = try await bench.read { _, view, _ in
+        let (counted, tombstones) = try await bench.read { _, view, _ in
             let slice = ChangeSlice(after: 0)
-            let deletions = try view.zones().reduce(0) { sum, zone in
+            let tombstones = try view.zones().reduce(0) { sum, zone in
                 let all = try view.count(slice, in: zone.key, shares: nil, includingDeleted: true, atMost: 1000)
                 return try sum + all - view.count(slice, in: zone.key, shares: nil, includingDeleted: false, atMost: 1000)
             }
-            return (try view.state().deletions, Int64(deletions))
+            return (try view.state().tombstones, Int64(tombstones))
         }
-        #expect(counted == deletions)
+        #expect(counted == tombstones)
         #expect(counted > 0)
     }
 
@@ -132,50 +132,50 @@ import Testing
         #expect(try await usage(bench) == empty)
     }
 
-    private func deletions(_ bench: Bench) async throws -> Int64 {
-        try await bench.read { _, view, _ in try view.state().deletions }
+    private func tombstones(_ bench: Bench) async throws -> Int64 {
+        try await bench.read { _, view, _ in try view.state().tombstones }
     }
 
-    @Test func aDatabaseWithAQuotaRemembersALimitedNumberOfDeletions() async throws {
+    @Test func aDatabaseWithAQuotaHasALimitedNumberOfTombstones() async throws {
         var limits = Limits()
-        (limits.userBytes, limits.deletionsPerDatabase) = (100_000, 5)
+        (limits.userBytes, limits.tombstonesPerDatabase) = (100_000, 5)
         let bench = try await Bench.withGarden(limits: limits)
         let names = (0..<5).map { "p\($0)" }
         try await bench.modify(.init(.create, .plant("alive")))
         try await bench.modify(names.map { RecordOperation(.create, .plant($0)) })
         try await bench.modify(names.map { RecordOperation(.forceDelete, .plant($0)) })
-        #expect(try await deletions(bench) == 5)
+        #expect(try await tombstones(bench) == 5)
         // The name of a deleted record takes its row.
         let results = try await bench.modify(
             .init(.create, .plant("new")), .init(.create, .plant("p0")), .init(.forceUpdate, .plant("alive", ["n": .int64(1)])),
             atomic: false)
         #expect(results.map(\.word) == ["QUOTA_EXCEEDED", "saved", "saved"])
-        #expect(results[0].error?.reason.contains("deletionsPerDatabase") == true)
-        #expect(try await deletions(bench) == 4)
+        #expect(results[0].error?.reason.contains("tombstonesPerDatabase") == true)
+        #expect(try await tombstones(bench) == 4)
         #expect(try await bench.modify(.init(.create, .plant("new"))).map(\.word) == ["saved"])
         // Deletions are never refused.
         let deleted = try await bench.modify(
             .init(.forceDelete, .plant("new")), .init(.forceDelete, .plant("p0")), .init(.forceDelete, .plant("alive")))
         #expect(deleted.map(\.word) == ["deleted", "deleted", "deleted"])
-        #expect(try await deletions(bench) == 7)
+        #expect(try await tombstones(bench) == 7)
         #expect(try await bench.modify(.init(.create, .plant("other"))).map(\.word) == ["QUOTA_EXCEEDED"])
         try await bench.store.removeExpired(now: Bench.start + 91 * 86_400_000)
-        #expect(try await deletions(bench) == 0)
+        #expect(try await tombstones(bench) == 0)
         #expect(try await bench.modify(.init(.create, .plant("other"))).map(\.word) == ["saved"])
     }
 
-    @Test func aDatabaseWithoutAQuotaRemembersAnyNumberOfDeletions() async throws {
+    @Test func aDatabaseWithoutAQuotaHasAnyNumberOfTombstones() async throws {
         var limits = Limits()
-        limits.deletionsPerDatabase = 1
+        limits.tombstonesPerDatabase = 1
         let bench = try await Bench.withGarden(limits: limits)
         for number in 0..<3 {
             #expect(try await bench.modify(.init(.create, .plant("p\(number)"))).map(\.word) == ["saved"])
             try await bench.modify(.init(.forceDelete, .plant("p\(number)")))
         }
-        #expect(try await deletions(bench) == 3)
+        #expect(try await tombstones(bench) == 3)
     }
 
-    @Test func aDatabaseWithAQuotaRemembersALimitedNumberOfDeletedZones() async throws {
+    @Test func aDatabaseWithAQuotaHasTombstonesOfALimitedNumberOfZones() async throws {
         var limits = Limits()
         (limits.userBytes, limits.zonesPerDatabase) = (100_000, 2)
         let bench = try Bench(limits: limits)

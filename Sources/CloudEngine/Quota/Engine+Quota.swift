@@ -65,19 +65,20 @@ extension Engine {
 
     package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 
-    /// Whether a database remembers as many deletions as one with a quota may. They take no room of the quota: without a limit, records that
-    /// are created and deleted fill the disk.
-    func hasMostDeletions(in view: any PartitionReader) throws -> Bool {
-        try limits.deletionsPerDatabase > 0 && view.state().deletions >= Int64(limits.deletionsPerDatabase)
+    /// Whether a database has as many tombstones as one with a quota may. They take no room of the quota: without a limit, records that are
+    /// created and deleted fill the disk.
+    func hasMostTombstones(in view: any PartitionReader) throws -> Bool {
+        try limits.tombstonesPerDatabase > 0 && view.state().tombstones >= Int64(limits.tombstonesPerDatabase)
     }
 
-    static let tooManyDeletions = WireError(
+    static let tooManyTombstones = WireError(
         .quotaExceeded,
-        "the database remembers too many deleted records, for 90 days: change existing records, create some with the names of deleted ones, or "
-            + "ask the operator to raise the limit deletionsPerDatabase")
+        "the database has too many tombstones of deleted records, which expire after 90 days: change existing records, create some with the "
+            + "names of deleted ones, or ask the operator to raise the limit tombstonesPerDatabase")
     static let tooManyDeletedZones = WireError(
         .quotaExceeded,
-        "the database remembers too many deleted zones, for 90 days: use existing zones, or create some with the names of deleted ones",
+        "the database has too many tombstones of deleted zones, which expire after 90 days: use existing zones, or create some with the names "
+            + "of deleted ones",
         nativeCode: .limitExceeded)
 }
 
@@ -85,7 +86,7 @@ extension Engine {
 /// it as it is, is never refused. The database's counts are written by `RecordBatch`, with the records.
 struct QuotaCheck {
     private let left: Int64?
-    private let hasMostDeletions: Bool
+    private let hasMostTombstones: Bool
     private let zone: Int64
     private let view: any PartitionReader
     /// Bytes of the operations so far.
@@ -95,16 +96,16 @@ struct QuotaCheck {
 
     init(_ engine: Engine, zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws {
         left = try call.caller.isOperator ? nil : engine.bytesLeft(of: call.partition, in: view)
-        hasMostDeletions = try left != nil && engine.hasMostDeletions(in: view)
+        hasMostTombstones = try left != nil && engine.hasMostTombstones(in: view)
         self.zone = zone.key
         self.view = view
     }
 
-    /// Rejects a record with a new name, which its deletion adds to the remembered ones.
+    /// Rejects a record with a new name: its deletion adds a tombstone.
     ///
     /// - Throws: `WireError` with `.quotaExceeded`.
     func checkNewName() throws(WireError) {
-        guard !hasMostDeletions else { throw Engine.tooManyDeletions }
+        guard !hasMostTombstones else { throw Engine.tooManyTombstones }
     }
 
     /// Takes one record's change into account.

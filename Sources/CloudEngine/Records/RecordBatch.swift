@@ -150,8 +150,8 @@ struct RecordBatch {
             try unit.learn(fields, ofType: recordType)
         }
         try unit.save(written, in: zone.key, at: call.now)
-        let deletions = addedDeletions(written)
-        if deletions != 0 { try unit.addDeletions(deletions) }
+        let tombstones = addedTombstones(written)
+        if tombstones != 0 { try unit.addTombstones(tombstones) }
         let logged = logged(written)
         let before = stored
         let effects = try sharing.finish(written, lastChange: number) { name in
@@ -175,8 +175,8 @@ struct RecordBatch {
         return changes
     }
 
-    /// Remembered deletions after the batch, less those before it.
-    private func addedDeletions(_ written: [StoredRecord]) -> Int64 {
+    /// Tombstones after the batch, less those before it.
+    private func addedTombstones(_ written: [StoredRecord]) -> Int64 {
         written.reduce(0) { sum, item in
             let wasDeleted = stored[item.record.recordName]?.record.isDeleted == true
             return sum + (item.record.isDeleted ? 1 : 0) - (wasDeleted ? 1 : 0)

@@ -83,7 +83,7 @@ struct SharingEffects {
             recordName: share.name, recordType: ShareDetails.recordType, recordChangeTag: String(number, radix: 36),
             isDeleted: true)
         try unit.save([StoredRecord(record: tombstone, change: number)], in: zone, at: now)
-        if stored?.record.isDeleted != true { try unit.addDeletions(1) }
+        if stored?.record.isDeleted != true { try unit.addTombstones(1) }
     }
 
     /// Moves a record and all below it, up to the roots of other shares, from one share to another.

@@ -81,7 +81,7 @@ package protocol PartitionReader {
     func subscription(id: String) throws -> Subscription?
 
     func upload(id: String) throws -> StoredUpload?
-    /// Whether a zone has records or remembered deletions. A deleted zone may have some for a while; they are removed last.
+    /// Whether a zone has records or tombstones. A deleted zone may have some for a while; they are removed last.
     func hasRecords(inZone zone: Int64) throws -> Bool
     /// Whether records of a zone may refer to assets; false means that none does.
     func hasAssets(inZone zone: Int64) throws -> Bool

@@ -12,7 +12,7 @@ package protocol PartitionWriter: PartitionReader {
 
     /// Stores a zone under its name, in place of the one that has the name.
     func save(_ zone: StoredZone, at now: Int64) throws
-    /// Removes records, remembered deletions, links and index entries of a deleted zone, of each kind no more than `count`: one unit of work
+    /// Removes records, tombstones, links and index entries of a deleted zone, of each kind no more than `count`: one unit of work
     /// delays all others.
     ///
     /// - Returns: `false` if some are left.
@@ -44,8 +44,8 @@ package protocol PartitionWriter: PartitionReader {
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64
     /// Adds to the usage of the partition; the usage of zones is stored with them.
     func addUsage(_ difference: StoredBytes) throws
-    /// Adds to ``PartitionState/deletions``: the deleted records of ``save(_:in:at:)``, less those that it made again.
-    func addDeletions(_ difference: Int64) throws
+    /// Adds to ``PartitionState/tombstones``: the deleted records of ``save(_:in:at:)``, less those that it made again.
+    func addTombstones(_ difference: Int64) throws
     func save(_ uploads: [StoredUpload]) throws
     /// Restarts the time after which unreferenced files are deleted.
     func touch(assets checksums: [String], at now: Int64) throws

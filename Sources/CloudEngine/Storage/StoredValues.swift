@@ -20,8 +20,8 @@ package struct PartitionState: Hashable, Sendable {
     package var usage = StoredBytes()
     /// Bytes of answers to requests with idempotency keys, with the keys.
     package var answerBytes: Int64 = 0
-    /// Deleted records of which the deletions are remembered.
-    package var deletions: Int64 = 0
+    /// Deleted records that are stored as tombstones.
+    package var tombstones: Int64 = 0
 
     package init(epoch: Int64 = 1, counter: Int64 = 0, floor: Int64 = 0) {
         self.epoch = epoch

@@ -86,11 +86,11 @@ extension Engine {
 
     private struct ZoneCounts {
         var present: Int
-        /// Whether the database has a quota, and remembers as many deleted zones as it may: they take no room of the quota.
+        /// Whether the database has a quota, and has as many tombstones of zones as it may: they take no room of the quota.
         var hasMostDeleted: Bool
     }
 
-    /// Deleted zones that a database with a quota remembers, for each zone that it may have.
+    /// Tombstones of zones in a database with a quota, for each zone that it may have.
     package static let deletedZonesFactor = 10
 
     private func zoneCounts(in view: any PartitionReader, _ call: Call) throws -> ZoneCounts {

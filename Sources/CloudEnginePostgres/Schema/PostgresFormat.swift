@@ -16,7 +16,7 @@ package enum PostgresFormat {
     /// 4: numbers in the names of objects. A process of the version before looks for the objects of moved partitions under other names.
     /// 5: indexes of uploads without a complete file, and of deleted zones.
     /// 6: partial indexes (``formerIndexes``).
-    /// 7: partitions know how many deletions they remember. A process of the version before counts none; housekeeping counts them daily.
+    /// 7: partitions know how many tombstones they have. A process of the version before counts none; housekeeping counts them daily.
     static let current: Int64 = 7
 
     private static let serverTables = [

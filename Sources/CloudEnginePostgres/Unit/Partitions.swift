@@ -46,7 +46,7 @@ enum PartitionRows {
             asset_bytes bigint NOT NULL DEFAULT 0, answer_bytes bigint NOT NULL DEFAULT 0, due bigint)
         """,
         // Format 7. The next housekeeping of each partition counts those that there are.
-        "ALTER TABLE partitions ADD COLUMN IF NOT EXISTS deletions bigint NOT NULL DEFAULT 0",
+        "ALTER TABLE partitions ADD COLUMN IF NOT EXISTS tombstones bigint NOT NULL DEFAULT 0",
         """
         CREATE TABLE IF NOT EXISTS restores (
             part bigint NOT NULL PRIMARY KEY, epoch bigint NOT NULL, counter bigint NOT NULL, next_epoch bigint NOT NULL)
@@ -57,7 +57,7 @@ enum PartitionRows {
     static let firstEpochKey = "epoch.first"
 
     private static let columns =
-        "container, environment, scope, owner, epoch, counter, floor, record_bytes, asset_bytes, answer_bytes, deletions"
+        "container, environment, scope, owner, epoch, counter, floor, record_bytes, asset_bytes, answer_bytes, tombstones"
     static let make = """
         INSERT INTO partitions (part, container, environment, scope, owner, epoch) VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (part) DO NOTHING
@@ -65,7 +65,7 @@ enum PartitionRows {
     static let read = "SELECT \(columns) FROM partitions WHERE part = $1"
     static let lock = read + " FOR UPDATE"
     static let write = """
-        UPDATE partitions SET counter = $2, record_bytes = $3, asset_bytes = $4, answer_bytes = $5, deletions = $6, due = least(due, $7)
+        UPDATE partitions SET counter = $2, record_bytes = $3, asset_bytes = $4, answer_bytes = $5, tombstones = $6, due = least(due, $7)
         WHERE part = $1
         """
     static let restart = "UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE part = $1"
@@ -87,7 +87,7 @@ enum PartitionRows {
     static let raiseEpoch = "UPDATE partitions SET epoch = greatest(epoch + 1, $3) WHERE part > $1 AND part <= $2"
 
     static func values(_ state: PartitionState, due: Int64?, part: Int64) -> PostgresValues {
-        [part, state.counter, state.usage.records, state.usage.assets, state.answerBytes, state.deletions, due ?? Int64.max]
+        [part, state.counter, state.usage.records, state.usage.assets, state.answerBytes, state.tombstones, due ?? Int64.max]
     }
 
     static func isRow(_ row: PostgresRow, of partition: Partition) -> Bool {
@@ -99,7 +99,7 @@ enum PartitionRows {
         var state = PartitionState(epoch: row[4], counter: row[5], floor: row[6])
         state.usage = StoredBytes(records: row[7], assets: row[8])
         state.answerBytes = row[9]
-        state.deletions = row[10]
+        state.tombstones = row[10]
         return state
     }
 
@@ -131,7 +131,7 @@ extension PostgresUnit {
             $0.floor = 0
             $0.usage = StoredBytes()
             $0.answerBytes = 0
-            $0.deletions = 0
+            $0.tombstones = 0
         }
     }
 
@@ -154,14 +154,14 @@ extension PostgresUnit {
         change { $0.usage += difference }
     }
 
-    func addDeletions(_ difference: Int64) {
-        change { $0.deletions += difference }
+    func addTombstones(_ difference: Int64) {
+        change { $0.tombstones += difference }
     }
 
-    /// Counts the remembered deletions anew: those of zones that were removed, or of a process of format 6, are not subtracted or added.
-    func countDeletions() throws {
+    /// Counts the tombstones anew: those of zones that were removed, or of a process of format 6, are not subtracted or added.
+    func countTombstones() throws {
         let count: Int64 =
             try rows("SELECT count(*) FROM records WHERE part = $1 AND deleted", [part], from: .records).first.map { $0[0] } ?? 0
-        if loaded.deletions != count { change { $0.deletions = count } }
+        if loaded.tombstones != count { change { $0.tombstones = count } }
     }
 }

@@ -57,8 +57,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case partialIndexes = 23
     /// Networks from which owners of accounts signed in.
     case passwordNetworks = 24
-    /// A database knows how many deleted records it remembers.
-    case deletions = 25
+    /// A database knows how many tombstones it has.
+    case tombstones = 25
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -89,7 +89,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .objectParts: ObjectParts.table
         case .partialIndexes: Self.partialIndexStatements
         case .passwordNetworks: SQLiteServerStore.networkTable
-        case .deletions: Self.deletionCount
+        case .tombstones: Self.tombstoneCount
         }
     }
 

@@ -11,11 +11,11 @@ extension SQLiteUnit {
     func state() throws -> PartitionState {
         guard let part,
             let row = try row(
-                "SELECT epoch, counter, floor, record_bytes, asset_bytes, deletions, answer_bytes FROM partitions WHERE part = ?", [part])
+                "SELECT epoch, counter, floor, record_bytes, asset_bytes, tombstones, answer_bytes FROM partitions WHERE part = ?", [part])
         else { return PartitionState(epoch: try SQLiteServerStore.firstEpoch(db)) }
         var state = PartitionState(epoch: row[0], counter: row[1], floor: row[2])
         state.usage = StoredBytes(records: row[3], assets: row[4])
-        state.deletions = row[5]
+        state.tombstones = row[5]
         state.answerBytes = row[6]
         return state
     }

@@ -122,8 +122,8 @@ extension SQLiteUnit {
         }
     }
 
-    func addDeletions(_ difference: Int64) throws {
-        try keeping { try run("UPDATE partitions SET deletions = deletions + ? WHERE part = ?", [difference, writtenPart]) }
+    func addTombstones(_ difference: Int64) throws {
+        try keeping { try run("UPDATE partitions SET tombstones = tombstones + ? WHERE part = ?", [difference, writtenPart]) }
     }
 
     func addLinks(_ differences: [String: Int], in zone: Int64, at now: Int64) throws -> Int64 {

@@ -291,7 +291,7 @@
                 try unit.save(StoredZone(key: number, name: "Garden", change: number + 2), at: 1000)
                 let deleted = CloudWire.Record(recordName: "gone", recordType: "Plant", isDeleted: true)
                 try unit.save([StoredRecord(record: deleted, change: number + 1)], in: number, at: 1000)
-                try unit.addDeletions(1)
+                try unit.addTombstones(1)
                 try unit.remember(StoredAnswer(fingerprint: 5, body: [1, 2]), forKey: "k", at: 1000)
             }
             let code = store.sealer.code(of: [1, 2], purpose: .changeToken)
@@ -306,8 +306,8 @@
             #expect(moved.epoch == state.epoch)
             #expect(moved.counter == state.counter)
             #expect(moved.answerBytes == state.answerBytes)
-            #expect(state.deletions == 1)
-            #expect(moved.deletions == 1)
+            #expect(state.tombstones == 1)
+            #expect(moved.tombstones == 1)
             #expect(answer?.body == [1, 2])
             try new.close()
         }

@@ -91,26 +91,26 @@ import Testing
 
     /// Both add the engine's numbers. SQLite subtracts with a trigger; PostgreSQL counts anew in its housekeeping.
     @Test(arguments: StorageKind.installed)
-    func rememberedDeletionsAreCounted(_ kind: StorageKind) async throws {
+    func tombstonesAreCounted(_ kind: StorageKind) async throws {
         try await with(kind) { test in
             let storage = try test.storage
-            func deletions() async throws -> Int64 { try await storage.read(Self.mia) { try $0.state().deletions } }
+            func tombstones() async throws -> Int64 { try await storage.read(Self.mia) { try $0.state().tombstones } }
             try await fill(storage)
-            try await storage.write(Self.mia) { try $0.addDeletions(1) }
-            #expect(try await deletions() == 1)
+            try await storage.write(Self.mia) { try $0.addTombstones(1) }
+            #expect(try await tombstones() == 1)
             try await storage.write(Self.mia) { unit in
                 let last = try unit.raiseCounter(by: 2)
                 try unit.save([Self.record("a", last - 1, isDeleted: true), Self.record("b", last, isDeleted: true)], in: 1, at: 1000)
-                try unit.addDeletions(2)
+                try unit.addTombstones(2)
             }
-            #expect(try await deletions() == 3)
+            #expect(try await tombstones() == 3)
             try await storage.write(Self.mia) { unit in
                 try unit.save([Self.record("c", try unit.raiseCounter(by: 1))], in: 1, at: 1000)
-                try unit.addDeletions(-1)
+                try unit.addTombstones(-1)
             }
-            #expect(try await deletions() == 2)
+            #expect(try await tombstones() == 2)
             try await storage.removeExpired(now: 1000 + 91 * 86_400_000)
-            #expect(try await deletions() == 0)
+            #expect(try await tombstones() == 0)
         }
     }
 
