@@ -28,7 +28,7 @@ extension Engine {
     /// Bytes that are left of the quota; nil for any number.
     func bytesLeft(of partition: Partition, in view: any PartitionReader) throws -> Int64? {
         guard let quota = try quota(of: partition, in: view) else { return nil }
-        return max(0, quota - (try view.state().usage.total))
+        return try view.state().usage.left(of: quota)
     }
 
     /// Bytes left for uploads. Uploads that wait for a record count, so
@@ -57,7 +57,7 @@ extension Engine {
         let state = try unit.state()
         guard state.answerBytes > 0 else { return }
         var most = Int64(limits.answerBytes)
-        if let quota { most = min(most, max(0, quota - state.usage.total)) }
+        if let quota { most = min(most, state.usage.left(of: quota)) }
         guard state.answerBytes > most else { return }
         // Some more than needed: the oldest are found by a scan of all answers of the database.
         try unit.removeAnswers(freeing: state.answerBytes - most / 4 * 3, exceptKey: key)
@@ -67,8 +67,8 @@ extension Engine {
 
     /// Whether a database has as many tombstones as one with a quota may. They take no room of the quota: without a limit, records that are
     /// created and deleted fill the disk.
-    func hasMostTombstones(in view: any PartitionReader) throws -> Bool {
-        try limits.tombstonesPerDatabase > 0 && view.state().tombstones >= Int64(limits.tombstonesPerDatabase)
+    fileprivate func hasMostTombstones(_ state: PartitionState) -> Bool {
+        limits.tombstonesPerDatabase > 0 && state.tombstones >= Int64(limits.tombstonesPerDatabase)
     }
 
     static let tooManyTombstones = WireError(
@@ -95,10 +95,16 @@ struct QuotaCheck {
     private var links: [String: Int] = [:]
 
     init(_ engine: Engine, zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws {
-        left = try call.caller.isOperator ? nil : engine.bytesLeft(of: call.partition, in: view)
-        hasMostTombstones = try left != nil && engine.hasMostTombstones(in: view)
         self.zone = zone.key
         self.view = view
+        guard !call.caller.isOperator, let quota = try engine.quota(of: call.partition, in: view) else {
+            (left, hasMostTombstones) = (nil, false)
+            return
+        }
+        // Read once: each read of the state is a statement.
+        let state = try view.state()
+        left = state.usage.left(of: quota)
+        hasMostTombstones = engine.hasMostTombstones(state)
     }
 
     /// Rejects a record with a new name: its deletion adds a tombstone.

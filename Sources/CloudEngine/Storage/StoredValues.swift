@@ -60,6 +60,8 @@ package struct StoredBytes: Hashable, Sendable {
 
     package var total: Int64 { records + assets }
 
+    func left(of quota: Int64) -> Int64 { max(0, quota - total) }
+
     package static func += (a: inout StoredBytes, b: StoredBytes) {
         a.records += b.records
         a.assets += b.assets
