@@ -110,16 +110,16 @@ extension PostgresUnit {
     }
 
     func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws {
-        try run(
-            """
-            INSERT INTO client_tokens (part, zone, user_name, device, token) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (part, zone, user_name, device) DO UPDATE SET token = excluded.token
-            """, [part, zone, user, device, token], changing: .clientTokens)
         // A client names its device: without a limit one could store any number of tokens. Others are stored with the devices' next saves.
+        // The deletion sees the rows before the insertion, so it counts them for a new device alone.
         try run(
             """
+            WITH saved AS (
+                INSERT INTO client_tokens (part, zone, user_name, device, token) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (part, zone, user_name, device) DO UPDATE SET token = excluded.token WHERE client_tokens.token <> excluded.token)
             DELETE FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3 AND device <> $4
-            AND (SELECT count(*) FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3) > $5
-            """, [part, zone, user, device, StoredClientTokens.devicesMax], changing: .clientTokens)
+            AND NOT EXISTS (SELECT 1 FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3 AND device = $4)
+            AND (SELECT count(*) FROM client_tokens WHERE part = $1 AND zone = $2 AND user_name = $3) >= $6
+            """, [part, zone, user, device, token, StoredClientTokens.devicesMax], changing: .clientTokens)
     }
 }

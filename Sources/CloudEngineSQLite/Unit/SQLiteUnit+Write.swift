@@ -85,9 +85,12 @@ extension SQLiteUnit {
     }
 
     func setClientToken(_ token: [UInt8], ofUser user: String, device: String, in zone: Int64) throws {
+        let stored = try clientToken(ofUser: user, device: device, in: zone)
+        guard stored != token else { return }
         try run(
             "INSERT OR REPLACE INTO client_tokens (part, zone, user, device, token) VALUES (?, ?, ?, ?, ?)",
             [writtenPart, zone, user, device, token])
+        guard stored == nil else { return }
         // A client names its device: without a limit one could store any number of tokens. Others are stored with the devices' next saves.
         try run(
             """

@@ -85,6 +85,20 @@ import Testing
         #expect(try await hasMark() == false)
     }
 
+    /// A device sends its token with each save.
+    @Test func anUnchangedClientTokenIsNotWritten() async throws {
+        let bench = try await Bench.withGarden()
+        func save(_ token: [UInt8]) async throws {
+            try await bench.write { _, unit, _ in try unit.setClientToken(token, ofUser: "_mia", device: "phone", in: 1) }
+        }
+        try await save([1])
+        try await bench.sqliteStore.pool.write {
+            try $0.execute(sql: "CREATE TRIGGER refusal BEFORE INSERT ON client_tokens BEGIN SELECT RAISE(ABORT, 'written'); END")
+        }
+        try await save([1])
+        await #expect(throws: (any Error).self) { try await save([2]) }
+    }
+
     @Test func aSaveOfATypeThatIsNotQueriedHasNoRound() async throws {
         let bench = try await Bench.withGarden()
         try await Self.unreadable("unreadable", bench)
