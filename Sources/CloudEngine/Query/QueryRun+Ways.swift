@@ -6,8 +6,7 @@ import CloudWire
 extension QueryRun {
     /// Without an order: zone after zone along one index.
     func zoneByZone(_ driver: Driver, after start: QueryPosition?, count: Int) throws -> Page {
-        var page = Page(matches: [])
-        var bytes = 0
+        var page = Page()
         for zone in zones where zone.key >= start?.zone ?? .min {
             let place = start.flatMap { $0.zone == zone.key ? IndexPlace(key: $0.keys[0], recordName: $0.recordName) : nil }
             for range in driver.ranges where place.map({ IndexKey.isLess($0.key, range.upper) }) ?? true {
@@ -15,12 +14,11 @@ extension QueryRun {
                 try view.scan(try scan(driver, zone, range, after: place)) { row in
                     let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
                     if try matches(row, zone, foundBy: driver) {
-                        guard bytes < matchBytesMax else {
+                        guard page.bytes < matchBytesMax else {
                             page.certainUpTo = page.matches.last?.position
                             return false
                         }
-                        page.matches.append(match(row.record.record, zone, at: position))
-                        bytes += page.matches[page.matches.count - 1].bytes
+                        page.add(match(row.record.record, zone, at: position))
                     }
                     guard page.matches.count < count, !meter.isSpent else {
                         page.certainUpTo = position
@@ -43,7 +41,8 @@ extension QueryRun {
                 try view.scan(try scan(driver, zone, range)) { row in
                     let record = row.record.record
                     if try matches(row, zone, foundBy: driver) {
-                        best.take(match(record, zone, at: position(of: record, zone)))
+                        let position = position(of: record, zone)
+                        best.take(at: position, match(record, zone, at: position))
                     }
                     return true
                 }
@@ -69,7 +68,7 @@ extension QueryRun {
                         guard try matches(row, zone) else { return true }
                         let position = position(of: record, zone)
                         if !IndexKey.isLess(limit, position.keys[0]) {
-                            best.take(match(record, zone, at: position))
+                            best.take(at: position, match(record, zone, at: position))
                         }
                         return true
                     }
@@ -84,21 +83,18 @@ extension QueryRun {
     /// By a field: along its index in each zone, then the zones' matches merged.
     func alongIndex(_ driver: Driver, ascending: Bool, after start: QueryPosition?, count: Int) throws -> Page {
         let order = order
-        var page = Page(matches: [])
+        var page = Page()
         for zone in zones {
             let part =
                 sorts.count == 1
                 ? try streamed(driver, zone, ascending, after: start, count: count)
                 : try grouped(driver, zone, ascending, after: start, count: count)
-            page.matches += part.matches
-            if zones.count > 1, page.matches.reduce(0, { $0 + $1.bytes }) >= max(Self.zonesFactor * matchBytesMax, Limits.messageBytes / 2)
-            {
-                throw Self.tooManyZones
-            }
+            page.add(part.matches)
+            if zones.count > 1, page.bytes >= max(Self.zonesFactor * matchBytesMax, Limits.messageBytes / 2) { throw Self.tooManyZones }
             if let end = part.certainUpTo, page.certainUpTo.map({ order.isBefore(end, $0) }) ?? true { page.certainUpTo = end }
         }
-        if zones.count > 1 { page.matches.sort { order.isBefore($0.position, $1.position) } }
-        if let end = page.certainUpTo { page.matches.removeAll { order.isBefore(end, $0.position) } }
+        if zones.count > 1 { page.sort(order) }
+        page.removeUncertain(order)
         return page
     }
 
@@ -111,8 +107,7 @@ extension QueryRun {
     private func streamed(
         _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
     ) throws -> Page {
-        var page = Page(matches: [])
-        var bytes = 0
+        var page = Page()
         var part = meter.part(of: zones.count)
         for range in ascending ? driver.ranges : driver.ranges.reversed() {
             guard let (range, place) = rest(of: range, zone, ascending, after: start, includesKey: false) else { continue }
@@ -120,12 +115,11 @@ extension QueryRun {
                 part.take(row)
                 let position = QueryPosition(keys: [row.key], zone: zone.key, recordName: row.record.record.recordName)
                 if try matches(row, zone) {
-                    guard bytes < matchBytesMax else {
+                    guard page.bytes < matchBytesMax else {
                         page.certainUpTo = page.matches.last?.position
                         return false
                     }
-                    page.matches.append(match(row.record.record, zone, at: position))
-                    bytes += page.matches[page.matches.count - 1].bytes
+                    page.add(match(row.record.record, zone, at: position))
                 }
                 guard page.matches.count < count, !part.isSpent, !meter.hasSpentBytes else {
                     page.certainUpTo = position
@@ -142,8 +136,7 @@ extension QueryRun {
     private func grouped(
         _ driver: Driver, _ zone: StoredZone, _ ascending: Bool, after start: QueryPosition?, count: Int
     ) throws -> Page {
-        var page = Page(matches: [])
-        var bytes = 0
+        var page = Page()
         var isCut = false
         var group = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
         var key: [UInt8]?
@@ -151,11 +144,10 @@ extension QueryRun {
         /// Whether enough is certain.
         func finishGroup() -> Bool {
             let (matches, isGroupCut) = group.trimmed
-            page.matches += matches
-            bytes += matches.reduce(0) { $0 + $1.bytes }
+            page.add(matches)
             isCut = isGroupCut
             group = BestMatches(order, after: start, count: count, bytesMax: matchBytesMax)
-            if page.matches.count >= count || isCut || bytes >= matchBytesMax {
+            if page.matches.count >= count || isCut || page.bytes >= matchBytesMax {
                 page.certainUpTo = page.matches.last?.position
             } else if part.isSpent || meter.hasSpentBytes, let key {
                 page.certainUpTo = endOfGroup(key)
@@ -174,7 +166,8 @@ extension QueryRun {
                 part.take(row)
                 let record = row.record.record
                 if try matches(row, zone) {
-                    group.take(match(record, zone, at: position(of: record, zone)))
+                    let position = position(of: record, zone)
+                    group.take(at: position, match(record, zone, at: position))
                 }
                 return true
             }
@@ -228,6 +221,8 @@ struct BestMatches {
     private var bytes = 0
     /// Whether matches were removed because of their bytes.
     private var isCut = false
+    /// The position behind which no match is kept, once matches were removed.
+    private var end: QueryPosition?
 
     init(_ order: QueryOrder, after start: QueryPosition?, count: Int, bytesMax: Int) {
         self.order = order
@@ -236,10 +231,13 @@ struct BestMatches {
         self.bytesMax = bytesMax
     }
 
-    mutating func take(_ match: QueryRun.Match) {
-        if let start, !order.isBefore(start, match.position) { return }
-        matches.append(match)
-        bytes += match.bytes
+    /// - Parameter match: Made only for a position that is kept for now: it copies fields and computes their size.
+    mutating func take(at position: QueryPosition, _ match: @autoclosure () -> QueryRun.Match) {
+        if let start, !order.isBefore(start, position) { return }
+        if let end, !order.isBefore(position, end) { return }
+        let candidate = match()
+        matches.append(candidate)
+        bytes += candidate.bytes
         if matches.count >= 4 * count + 64 || bytes >= 4 * bytesMax && matches.count > 1 { trim() }
     }
 
@@ -252,9 +250,11 @@ struct BestMatches {
             bytes += matches[kept].bytes
             kept += 1
         }
-        guard kept < matches.count else { return }
-        matches.removeLast(matches.count - kept)
-        isCut = true
+        if kept < matches.count {
+            matches.removeLast(matches.count - kept)
+            isCut = true
+        }
+        if matches.count >= count || isCut { end = matches.last?.position }
     }
 
     /// The matches in their order, and whether others were removed because of their bytes.
@@ -266,6 +266,9 @@ struct BestMatches {
 
     var page: QueryRun.Page {
         let (matches, isCut) = trimmed
-        return QueryRun.Page(matches: matches, certainUpTo: matches.count >= count || isCut ? matches.last?.position : nil)
+        var page = QueryRun.Page()
+        page.add(matches)
+        if matches.count >= count || isCut { page.certainUpTo = matches.last?.position }
+        return page
     }
 }

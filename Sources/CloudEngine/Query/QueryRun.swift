@@ -30,9 +30,30 @@ struct QueryRun {
 
     /// Matches in order, and the position up to which they are complete.
     struct Page {
-        var matches: [Match]
+        private(set) var matches: [Match] = []
+        /// Bytes of the matches.
+        private(set) var bytes = 0
         /// Nil: to the end.
         var certainUpTo: QueryPosition?
+
+        mutating func add(_ match: Match) {
+            matches.append(match)
+            bytes += match.bytes
+        }
+
+        mutating func add(_ matches: [Match]) {
+            for match in matches { add(match) }
+        }
+
+        /// Orders matches of several zones.
+        mutating func sort(_ order: QueryOrder) { matches.sort { order.isBefore($0.position, $1.position) } }
+
+        /// Removes the matches behind the position up to which all are known.
+        mutating func removeUncertain(_ order: QueryOrder) {
+            guard let end = certainUpTo else { return }
+            matches.removeAll { order.isBefore(end, $0.position) }
+            bytes = matches.reduce(0) { $0 + $1.bytes }
+        }
     }
 
     let recordType: String
