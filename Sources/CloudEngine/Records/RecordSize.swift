@@ -16,51 +16,69 @@ package enum RecordSize {
     /// Bytes of memory of a value that is boxed, besides its texts.
     private static let boxMemory = 112
 
-    package static func bytes(of record: Record) -> Int {
-        var charged = record.recordName.utf8.count + record.recordType.utf8.count
-        var other = record.sharingIsPresent ? record.sharing.details.map(bytes) ?? 0 : 0
-        for (name, field) in record.fields {
-            charged += name.utf8.count
-            guard let value = field.value else { continue }
-            charged += bytes(of: value)
-            other += otherBytes(of: value)
+    /// Adds up the values of a record in one pass: the engine measures each record several times in one request.
+    private struct Sums {
+        /// Bytes that each version of the server counted.
+        var charged = 0
+        /// Bytes beyond ``unchargedBytes`` count.
+        var other = 0
+        /// Memory besides the texts and bytes.
+        var boxes = 0
+
+        mutating func add(_ value: FieldValue) {
+            switch value {
+            case .string(let text):
+                charged += text.utf8.count
+                boxes += MemoryLayout<FieldValue>.stride
+            case .bytes(let bytes):
+                charged += bytes.count
+                boxes += MemoryLayout<FieldValue>.stride
+            case .int64, .double, .timestamp:
+                charged += 8
+                boxes += MemoryLayout<FieldValue>.stride
+            case .reference(let reference):
+                charged += reference.recordName.utf8.count + (reference.zoneID?.zoneName.utf8.count ?? 0)
+                other += reference.zoneID?.ownerRecordName?.utf8.count ?? 0
+                boxes += MemoryLayout<FieldValue>.stride + RecordSize.boxMemory
+            case .location:
+                charged += 64
+                boxes += MemoryLayout<FieldValue>.stride + RecordSize.boxMemory
+            case .asset(let asset):
+                charged += asset.fileChecksum.utf8.count + 8
+                boxes += MemoryLayout<FieldValue>.stride + RecordSize.boxMemory
+            case .list(let elements, _):
+                for element in elements {
+                    let before = charged
+                    add(element)
+                    other += max(0, RecordSize.elementBytesMin - (charged - before))
+                }
+            }
         }
-        return charged + max(0, other - unchargedBytes)
+    }
+
+    private static func sums(of record: Record) -> (bytes: Int, boxes: Int) {
+        var sums = Sums()
+        sums.charged = record.recordName.utf8.count + record.recordType.utf8.count
+        sums.other = record.sharingIsPresent ? record.sharing.details.map(bytes) ?? 0 : 0
+        for (name, field) in record.fields {
+            sums.charged += name.utf8.count
+            if let value = field.value { sums.add(value) }
+        }
+        return (sums.charged + max(0, sums.other - unchargedBytes), sums.boxes)
+    }
+
+    package static func bytes(of record: Record) -> Int { sums(of: record).bytes }
+
+    static func bytes(of value: FieldValue) -> Int {
+        var sums = Sums()
+        sums.add(value)
+        return sums.charged
     }
 
     /// An estimate of the memory of a decoded record.
     static func memory(of record: Record) -> Int {
-        record.fields.values.reduce(bytes(of: record)) { sum, field in sum + (field.value.map(memory) ?? 0) }
-    }
-
-    private static func memory(of value: FieldValue) -> Int {
-        switch value {
-        case .reference, .location, .asset: MemoryLayout<FieldValue>.stride + boxMemory
-        case .list(let elements, _): elements.reduce(0) { $0 + memory(of: $1) }
-        case .string, .bytes, .int64, .double, .timestamp: MemoryLayout<FieldValue>.stride
-        }
-    }
-
-    static func bytes(of value: FieldValue) -> Int {
-        switch value {
-        case .string(let text): text.utf8.count
-        case .bytes(let bytes): bytes.count
-        case .int64, .double, .timestamp: 8
-        case .reference(let reference):
-            reference.recordName.utf8.count + (reference.zoneID?.zoneName.utf8.count ?? 0)
-        case .location: 64
-        case .asset(let asset): asset.fileChecksum.utf8.count + 8
-        case .list(let elements, _): elements.reduce(0) { $0 + bytes(of: $1) }
-        }
-    }
-
-    /// Bytes that the size of a value lacks: the owner of a reference's zone, and what elements lack to ``elementBytesMin``.
-    private static func otherBytes(of value: FieldValue) -> Int {
-        switch value {
-        case .reference(let reference): reference.zoneID?.ownerRecordName?.utf8.count ?? 0
-        case .list(let elements, _): elements.reduce(0) { $0 + max(0, elementBytesMin - bytes(of: $1)) + otherBytes(of: $1) }
-        case .string, .bytes, .int64, .double, .timestamp, .location, .asset: 0
-        }
+        let sums = sums(of: record)
+        return sums.bytes + sums.boxes
     }
 
     private static func bytes(of details: ShareDetails) -> Int {
