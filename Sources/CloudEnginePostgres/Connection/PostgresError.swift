@@ -31,6 +31,7 @@ struct PostgresError: Error, Hashable, Sendable {
     init(state: String) { self.state = state }
 
     static let connectionLost = PostgresError(state: "08006")
+    static let lockTimeoutState = "55P03"
     /// Of the trigger that rejects writes to a database that was moved: a class of its own, which PostgreSQL does not use.
     static let movedState = "TN001"
 
@@ -43,7 +44,7 @@ struct PostgresError: Error, Hashable, Sendable {
         // Shut down by an operator, crashed, starting, or no primary any more.
         case "57P01", "57P02", "57P03", "57P05", "25006", "25P03": .connection
         case "23505": .duplicate
-        case "57014", "55P03": .timeout
+        case "57014", Self.lockTimeoutState: .timeout
         case Self.movedState: .moved
         default: state.hasPrefix("08") ? .connection : state.hasPrefix("53") ? .exhausted : .other
         }

@@ -115,7 +115,7 @@ package final class PostgresMoveEnd: MoveEnd {
         }
     }
 
-    private static func isLock(_ error: PostgresError) -> Bool { ["55P03", "40P01"].contains(error.state) }
+    private static func isLock(_ error: PostgresError) -> Bool { [PostgresError.lockTimeoutState, "40P01"].contains(error.state) }
 
     // MARK: State
 

@@ -5,6 +5,7 @@ import CloudEngine
 import CloudStorageSupport
 import Crypto
 import Foundation
+import SystemSupport
 
 /// The tables, in the order in which they are made, and the version of their format.
 ///
@@ -103,14 +104,33 @@ package enum PostgresFormat {
         return version ?? 0
     }
 
+    /// Delays between attempts to lock a table that a long transaction reads.
+    private static let lockBackoff = Backoff(firstSeconds: 0.5, longestSeconds: 15)
+    private static let collisionsMax = 4
+
     /// Two processes that make one table at the same time collide in the system's tables; the second attempt finds it.
+    ///
+    /// A statement that waits for a lock keeps later statements on its table waiting, and a dump has its locks for hours. So it gives up
+    /// after a second, and is retried until the transactions before it have ended.
     private static func make(_ table: String, _ connection: PostgresConnection) throws {
-        for attempt in 1... {
+        let end = ContinuousClock.now + .seconds(statementSeconds)
+        var (collisionCount, waitCount) = (0, 0)
+        while true {
             do {
+                try connection.begin("ISOLATION LEVEL READ COMMITTED")
+                try connection.send("SET LOCAL lock_timeout = '1s'")
                 _ = try connection.query(table)
+                try connection.send("COMMIT")
                 return try connection.synchronize()
-            } catch let error as PostgresError where ["23505", "42P07", "42710", "XX000", "40P01"].contains(error.state) && attempt < 5 {
+            } catch let error as PostgresError
+                where ["23505", "42P07", "42710", "XX000", "40P01"].contains(error.state) && collisionCount < collisionsMax
+            {
                 connection.recover()
+                collisionCount += 1
+            } catch let error as PostgresError where error.state == PostgresError.lockTimeoutState && ContinuousClock.now < end {
+                connection.recover()
+                waitCount += 1
+                Thread.sleep(forTimeInterval: lockBackoff.seconds(attempt: waitCount, jitter: Double.random(in: 0...1)))
             }
         }
     }

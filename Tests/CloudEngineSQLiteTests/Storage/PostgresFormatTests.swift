@@ -2,6 +2,10 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 #if TARN_POSTGRES
+    import CloudEngine
+    import CloudService
+    import CloudWire
+    import Foundation
     import TemporaryPostgres
     import TestBasics
     import Testing
@@ -25,6 +29,8 @@
             "answers_by_time",
         ]
         private static let day = 24 * 60 * 60 * 1000
+        private static let partition = Partition(
+            containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
 
         private let folder = TemporaryFolder()
         private let server: TemporaryPostgres
@@ -44,6 +50,26 @@
                 + ["INSERT INTO meta (key, value) VALUES ('format', '5')"]
             try server.sql(statements.joined(separator: ";\n"), on: address)
             return address
+        }
+
+        /// - Returns: The address of a database of format 6, with a tombstone.
+        private func makeDatabaseOfFormat6() async throws -> String {
+            let address = try server.makeDatabase()
+            let store = try open(address)
+            try await store.write(Self.partition) { unit in
+                let deleted = Record(recordName: "gone", recordType: "Plant", isDeleted: true)
+                try unit.save([StoredRecord(record: deleted, change: try unit.raiseCounter(by: 1))], in: 1, at: 1000)
+                try unit.addTombstones(1)
+            }
+            try store.close()
+            try server.sql("ALTER TABLE partitions DROP COLUMN tombstones", on: address)
+            try server.sql("UPDATE meta SET value = '6' WHERE key = 'format'", on: address)
+            return address
+        }
+
+        private func format(_ address: String) throws -> String {
+            try server.sql("SELECT convert_from(value, 'UTF8') FROM meta WHERE key = 'format'", on: address)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
         private func indexes(_ address: String) throws -> Set<String> {
@@ -92,6 +118,56 @@
             #expect(try indexes(address).intersection(Self.former.keys) == [])
             #expect(try Self.present.subtracting(indexes(address)) == [])
             for store in stores { try store.close() }
+        }
+
+        @Test func aDatabaseOfFormat6IsUpgradedAndCounted() async throws {
+            let address = try await makeDatabaseOfFormat6()
+            let store = try open(address)
+            #expect(try format(address) == String(PostgresFormat.current))
+            #expect(try await store.read(Self.partition) { try $0.state().tombstones } == 0)
+            try await store.removeExpired(now: 1000 + 2 * Int64(Self.day))
+            #expect(try await store.read(Self.partition) { try $0.state().tombstones } == 1)
+            try store.close()
+        }
+
+        /// An `ALTER TABLE` that waits for a dump would keep all later readers of the table waiting.
+        @Test func aReaderDelaysTheUpgradeAndOtherReadersContinue() async throws {
+            let address = try await makeDatabaseOfFormat6()
+            let dump = try PostgresConnection(address)
+            try dump.send("BEGIN")
+            _ = try dump.query("SELECT 1 FROM partitions")
+            let (upgrades, upgrade) = AsyncStream<Bool>.makeStream()
+            Thread.detachNewThread {
+                let store = try? open(address)
+                upgrade.yield(store != nil)
+                try? store?.close()
+                upgrade.finish()
+            }
+            // Databases of one template have the same numbers of tables.
+            let isWaiting = """
+                SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'partitions'::regclass
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """
+            let end = ContinuousClock.now + .seconds(60)
+            var waitingCount = ""
+            while waitingCount != "1", ContinuousClock.now < end {
+                waitingCount = try server.sql(isWaiting, on: address).trimmingCharacters(in: .whitespacesAndNewlines)
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(waitingCount == "1")
+            // For as long as the upgrade waits for the lock, this reader is behind it.
+            let reader = try PostgresConnection(address)
+            try reader.send("SET lock_timeout = '10s'")
+            _ = try reader.query("SELECT 1 FROM partitions")
+            try reader.synchronize()
+            reader.close()
+            #expect(try format(address) == "6")
+            try dump.commit()
+            dump.close()
+            var isUpgraded: Bool?
+            for await opened in upgrades { isUpgraded = opened }
+            #expect(isUpgraded == true)
+            #expect(try format(address) == String(PostgresFormat.current))
         }
 
         /// A dump reads all tables in one transaction. The housekeeping neither waits for its end nor fails.
