@@ -34,7 +34,7 @@ package enum CloudServer {
         // This machine and gateways carry requests of many clients.
         let plain = HTTPServerBuilder.onEventLoops(
             idleSeconds: limits.idleSeconds, pace: BodyPace(limits), judge: responder.judge,
-            counts: NetworkCounts(atMost: limits.connectionsPerNetwork), isUncounted: { $0.isLoopback || proxies.contains($0) })
+            counts: OpenCounts(atMost: limits.connectionsPerNetwork), isUncounted: { $0.isLoopback || proxies.contains($0) })
         return Application(
             responder: responder,
             server: try identity.map { try .tls(plain, tlsConfiguration: $0.configuration) } ?? plain,

@@ -37,7 +37,7 @@ private final class EventLoopExecutor: TaskExecutor {
 
 extension HTTPServerBuilder {
     static func onEventLoops(
-        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: NetworkCounts,
+        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: OpenCounts,
         isUncounted: @escaping @Sendable (NetworkAddress) -> Bool
     ) -> HTTPServerBuilder {
         HTTPServerBuilder {

@@ -43,8 +43,8 @@ package struct CloudService: Sendable {
     let auditLog: @Sendable (AuditEvent) -> Void
     let budgets: RequestBudgets
     let memory: RequestMemory
-    let streams: NetworkCounts
-    let accountStreams = NetworkCounts(atMost: Self.streamsPerAccount)
+    let streams: OpenCounts
+    let accountStreams = OpenCounts(atMost: Self.streamsPerAccount)
     package let admission: AdmissionGate
     /// Hashes of passwords are computed one at a time. The sites that ask for them take turns.
     let passwordChecks = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .seconds(10)))
@@ -75,7 +75,7 @@ package struct CloudService: Sendable {
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage, networks: storage as? any NetworkStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
-        streams = NetworkCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
+        streams = OpenCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import SystemSupport
+
 /// One difference between two schemas.
 package enum SchemaChange: Hashable, Sendable {
     case addedRole(String)
@@ -74,8 +76,8 @@ package struct SchemaRemovals: Hashable, Sendable {
 
     /// One line for each type and field.
     package var lines: [String] {
-        records.sorted { $0.key < $1.key }.map { "\($0.value) \($0.value == 1 ? "record" : "records") of type \($0.key)" }
-            + values.sorted { $0.key < $1.key }.map { "\($0.value) \($0.value == 1 ? "value" : "values") of field \($0.key)" }
+        records.sorted { $0.key < $1.key }.map { "\(CountText.text($0.value, "record")) of type \($0.key)" }
+            + values.sorted { $0.key < $1.key }.map { "\(CountText.text($0.value, "value")) of field \($0.key)" }
     }
 }
 

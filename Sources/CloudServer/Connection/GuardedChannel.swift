@@ -18,7 +18,7 @@ struct GuardedChannel: ServerChildChannel {
 
     private let base: HTTP1Channel
     private let judge: HeadRefusalHandler.Judge
-    private let counts: NetworkCounts
+    private let counts: OpenCounts
     private let isUncounted: @Sendable (NetworkAddress) -> Bool
 
     /// - Parameters:
@@ -28,7 +28,7 @@ struct GuardedChannel: ServerChildChannel {
     ///   - counts: Open connections by network.
     ///   - isUncounted: `true` for addresses with any number of connections.
     init(
-        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: NetworkCounts,
+        idleSeconds: Int, pace: BodyPace, judge: HeadRefusalHandler.Judge, counts: OpenCounts,
         isUncounted: @escaping @Sendable (NetworkAddress) -> Bool, responder: @escaping HTTPChannelHandler.Responder
     ) {
         self.judge = judge

@@ -83,7 +83,7 @@ package struct PushListener: Sendable {
     }
 
     /// The same listener, which ends a place when it is closed.
-    func holding(_ place: NetworkCounts.Place) -> PushListener {
+    func holding(_ place: OpenCounts.Place) -> PushListener {
         let close = close
         return PushListener(events: events) {
             place.end()

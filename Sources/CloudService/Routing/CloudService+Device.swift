@@ -72,17 +72,20 @@ extension CloudService {
     }
 
     /// - Throws: `WireError` with `.throttled` if the account has as many streams as it may.
-    private func accountPlace(_ call: Call) throws(WireError) -> NetworkCounts.Place {
+    private func accountPlace(_ call: Call) throws(WireError) -> OpenCounts.Place {
         guard let place = accountStreams.place(for: call.requester) else {
             throw WireError(.throttled, "too many push streams of one account", retryAfter: 60)
         }
         return place
     }
 
+    /// - Parameter network: The prefix of an address, its bytes with dots between them.
+    private static func isOfThisMachine(_ network: String) -> Bool { network.hasPrefix("127.") || network == "0.0.0.0.0.0.0.0" }
+
     /// - Returns: Nil for a listener on this machine, which may be a gateway, to a public database that was ever written to.
     /// - Throws: `WireError` with `.throttled` if the network has as many streams as it may.
-    private func anonymousPlace(_ request: ServiceRequest, _ call: Call) async throws -> NetworkCounts.Place? {
-        if NetworkCounts.isOfThisMachine(request.network) {
+    private func anonymousPlace(_ request: ServiceRequest, _ call: Call) async throws -> OpenCounts.Place? {
+        if Self.isOfThisMachine(request.network) {
             var call = call
             call.partition.scope = .public
             call.partition.owner = Partition.publicOwner

@@ -233,7 +233,7 @@ import Testing
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
         let guarded = GuardedChannel(
-            idleSeconds: 60, pace: BodyPace(Limits()), judge: judge, counts: NetworkCounts(atMost: 0), isUncounted: { _ in false },
+            idleSeconds: 60, pace: BodyPace(Limits()), judge: judge, counts: OpenCounts(atMost: 0), isUncounted: { _ in false },
             responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .childChannelInitializer { channel in
@@ -254,7 +254,7 @@ import Testing
     @Test func aConnectionBeyondTheLimitOfItsNetworkIsClosed() async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let judge = HeadRefusalHandler.Judge(verdict: { _, _ in .admitted(isCounted: false) }, requestArrived: {}, requestEnded: {})
-        let counts = NetworkCounts(atMost: 1)
+        let counts = OpenCounts(atMost: 1)
         let guarded = GuardedChannel(
             idleSeconds: 60, pace: BodyPace(Limits()), judge: judge, counts: counts, isUncounted: { _ in false }, responder: { _, _, _ in })
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import CloudService
 
-@Suite struct NetworkCountsTests {
-    @Test func aNetworkHoldsAsManyPlacesAsItMay() throws {
-        let counts = NetworkCounts(atMost: 2)
+@Suite struct OpenCountsTests {
+    @Test func aHolderHasAsManyPlacesAsItMay() throws {
+        let counts = OpenCounts(atMost: 2)
         let first = try #require(counts.place(for: "192.0.2.7")), second = try #require(counts.place(for: "192.0.2.7"))
         #expect(counts.place(for: "192.0.2.7") == nil)
         #expect(counts.place(for: "192.0.2.8") != nil)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func zeroIsNoLimit() {
-        let counts = NetworkCounts(atMost: 0)
+        let counts = OpenCounts(atMost: 0)
         let places = (0..<1000).compactMap { _ in counts.place(for: "") }
         #expect(places.count == 1000)
     }
