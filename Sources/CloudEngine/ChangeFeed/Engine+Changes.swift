@@ -52,7 +52,7 @@ extension Engine {
     /// `reverse` begins with the newest change. The tokens of such pages contain that, and the last one is the point at which
     /// the walk began: what came since is asked for from there, oldest first (unverified).
     ///
-    /// A page ends at `Limits.recordsPerResponse` records, `Limits.responseRecordBytes` bytes or ``storedMemoryMax``, all zones
+    /// A page ends at `Limits.recordsPerResponse` records, `Limits.responseRecordBytes` bytes or `Limits.storedMemoryMax`, all zones
     /// counted together; a zone without room left has an empty page with `moreComing`. A client with
     /// ``Capability/largePages`` may ask for up to `Limits.recordsPerLargePage` records.
     ///
@@ -78,7 +78,7 @@ extension Engine {
         let names = request.zones.reduce(0) { $0 + ($1.desiredKeys?.count ?? 0) + ($1.desiredRecordTypes?.count ?? 0) }
         try checkCount(names, of: "desired keys and record types of all zones", atMost: limits.valuesPerRequest)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
-        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes, memory: storedMemoryMax)
+        return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes, memory: limits.storedMemoryMax)
     }
 
     /// The same for a part of a request's zones.

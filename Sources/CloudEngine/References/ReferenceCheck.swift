@@ -140,10 +140,6 @@ struct ReferenceCheck {
         return try !batch.deleted.contains(name) && graph.record(name) != nil
     }
 
-    /// Bytes of memory of the records that a request deletes by cascade. A cascade cannot be divided, so it may take more than the records
-    /// that the request names.
-    private var cascadedMemoryMax: Int { max(limits.requestMemoryBytes, Limits.messageBytes) }
-
     /// Counts the `DELETE_SELF` references that a record adds.
     ///
     /// - Returns: How many there are.
@@ -196,7 +192,7 @@ struct ReferenceCheck {
         for name in cascade.names.subtracting(batch.deleted).sorted() {
             guard let record = try graph.record(name) else { continue }
             memory += RecordSize.memory(of: record.record)
-            guard isWhole || memory <= cascadedMemoryMax else { throw Engine.tooLargeTogether }
+            guard isWhole || memory <= limits.cascadedMemoryMax else { throw Engine.tooLargeTogether }
             cascaded.append(record)
         }
         return !refused.isEmpty

@@ -127,7 +127,7 @@ extension Engine {
             let outcome = try modifyRecords(request, in: unit, call)
             // Requests that change little of large records are short, and their responses have whole records.
             memory += outcome.response.results.reduce(0) { $0 + ($1.shownRecord.map(RecordSize.memory) ?? 0) }
-            guard memory <= storedMemoryMax else { throw Self.tooLargeTogether }
+            guard memory <= limits.storedMemoryMax else { throw Self.tooLargeTogether }
             combined.add(outcome)
             failures += outcome.response.results.filter { if case .failure = $0 { true } else { false } }
             // The next request follows this one.
