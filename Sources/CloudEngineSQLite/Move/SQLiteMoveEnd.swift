@@ -298,6 +298,9 @@ package final class SQLiteMoveEnd: MoveEnd {
 
     package func finish(_ triggers: [String]) throws {
         let db = try writing()
+        // PostgreSQL's numbers of tombstones are those of its last housekeeping.
+        try db.execute(sql: "UPDATE partitions SET tombstones = 0")
+        try db.execute(sql: DatabaseFormat.countTombstones)
         for trigger in triggers { try db.execute(sql: trigger) }
         try db.execute(sql: "DROP TRIGGER IF EXISTS move_change_log_days")
         try db.execute(sql: "DROP INDEX IF EXISTS \(Self.versionsIndex)")

@@ -189,8 +189,10 @@
                 for table in tables where MovedTables.left[table] == nil {
                     for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
                         if table == "meta", row["key"] == "move" { continue }
-                        let cells = row.map { name, value in
-                            name == "part" ? names[Int64.fromDatabaseValue(value) ?? 0] ?? "none" : text(value)
+                        let cells = row.map { name, value -> String in
+                            // A move to SQLite counts anew: see ``tombstonesAreCounted(_:)``.
+                            if table == "partitions", name == "tombstones" { return "counted" }
+                            return name == "part" ? names[Int64.fromDatabaseValue(value) ?? 0] ?? "none" : text(value)
                         }
                         lines.append("\(table): \(cells.joined(separator: " | "))")
                     }
@@ -199,6 +201,18 @@
                 lines += try String.fetchAll(
                     db, sql: "SELECT 'trigger: ' || name FROM sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'move%'")
                 return lines.sorted()
+            }
+        }
+
+        /// Whether each partition has the number of its tombstones.
+        static func tombstonesAreCounted(_ path: String) throws -> Bool {
+            try open(path).read { db in
+                let stored = "SELECT part || ' ' || tombstones FROM partitions ORDER BY part"
+                let found = """
+                    SELECT p.part || ' ' || (SELECT count(*) FROM records r WHERE r.part = p.part AND r.deleted = 1)
+                    FROM partitions p ORDER BY p.part
+                    """
+                return try String.fetchAll(db, sql: stored) == String.fetchAll(db, sql: found)
             }
         }
 

@@ -69,6 +69,8 @@
             _ = try Self.moveBack(from: address, assets: server.folder.path, to: new.path)
             #expect(try RandomServer.dump(new.path) == before)
             #expect(try RandomServer.daysAreListed(new.path))
+            #expect(try !RandomServer.tombstonesAreCounted(server.folder.path), "the source has random numbers")
+            #expect(try RandomServer.tombstonesAreCounted(new.path))
             #expect(Self.files(new.path) == report.files)
             // And once more into the folder that it left.
             let second = try #require(TemporaryPostgres.shared).makeDatabase()
@@ -140,6 +142,7 @@
             }
             #expect(next == changes.count)
             let back = try RandomServer.dump(server.folder.path)
+            #expect(try RandomServer.tombstonesAreCounted(server.folder.path))
             let second = try postgres.makeDatabase()
             _ = try Self.move(from: server.folder.path, to: second)
             for table in server.tables {
