@@ -10,7 +10,7 @@
 /// A requester that was idle starts level with the one served last: idle time is not saved up.
 ///
 /// Invariants: a requester without waiting and running jobs has no lane, unless it is ahead of ``servedTime``; jobs of one requester run
-/// in the order of their arrival.
+/// in the order of their arrival, unless one is exempt from the limit of its requester.
 ///
 /// Inlinable: each request passes the queue several times, and code for any type of job costs six times as much.
 @usableFromInline package struct FairQueue<Job> {
@@ -49,6 +49,14 @@
                 jobs.removeFirst(head)
                 head = 0
             }
+            return job
+        }
+
+        /// - Parameter index: Of a job that waits.
+        @inlinable mutating func take(at index: Int) -> Job? {
+            guard index > head else { return takeFirst() }
+            guard let job = jobs.remove(at: index).job else { return nil }
+            runningCount += 1
             return job
         }
 
@@ -103,6 +111,29 @@
         waiting -= 1
         servedTime = max(servedTime, next.start)
         return (next.requester, job)
+    }
+
+    /// Takes out the next job, or one that is exempt from the limit of its requester.
+    ///
+    /// - Parameters:
+    ///   - runningMax: As for ``next(runningMax:)``.
+    ///   - isExempt: Called for the waiting jobs of requesters with that many running. An exempt job passes those before it.
+    @inlinable package mutating func next(runningMax: Int, exempting isExempt: (Job) -> Bool) -> (requester: String, job: Job)? {
+        var best: (requester: String, start: Int64, arrival: Int, index: Int)?
+        for (requester, lane) in lanes where lane.waitingCount > 0 {
+            var index = lane.head
+            if lane.runningCount >= runningMax, !requester.isEmpty {
+                guard let exempt = lane.jobs[lane.head...].firstIndex(where: { $0.job.map { isExempt($0) } ?? false }) else { continue }
+                index = exempt
+            }
+            let arrival = lane.jobs[index].arrival
+            guard best.map({ (lane.start, arrival) < ($0.start, $0.arrival) }) ?? true else { continue }
+            best = (requester, lane.start, arrival, index)
+        }
+        guard let chosen = best, let job = lanes[chosen.requester]?.take(at: chosen.index) else { return nil }
+        waiting -= 1
+        servedTime = max(servedTime, chosen.start)
+        return (chosen.requester, job)
     }
 
     /// Charges a requester for a job that ended.

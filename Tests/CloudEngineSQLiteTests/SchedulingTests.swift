@@ -62,6 +62,23 @@ import Testing
         #expect(queue.next(runningMax: 2)?.job == 2)
     }
 
+    @Test func anExemptJobPassesTheLimitOfItsRequester() {
+        var queue = FairQueue<Int>()
+        func next(runningMax: Int = 1, exempt: Int? = nil) -> Int? { queue.next(runningMax: runningMax, exempting: { $0 == exempt })?.job }
+        for number in 0..<4 { queue.add(number, for: "ann") }
+        let first = [next(), next(), next(exempt: 2)]
+        #expect(first == [0, nil, 2])
+        #expect(queue.waitingCount == 2)
+        queue.add(9, for: "bob")
+        queue.end("ann", nanoseconds: 1)
+        let second = [next(exempt: 3), next()]
+        #expect(second == [9, nil], "ann has used more, and has one job running")
+        queue.end("ann", nanoseconds: 1)
+        let third = [next(), next(runningMax: 2)]
+        #expect(third == [1, 3])
+        #expect(queue.waitingCount == 0)
+    }
+
     private static func spin(milliseconds: Int64) {
         let end = UnitClock.threadTime + milliseconds * 1_000_000
         while UnitClock.threadTime < end {}

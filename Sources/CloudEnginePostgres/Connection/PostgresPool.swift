@@ -49,7 +49,8 @@ final class PostgresPool: @unchecked Sendable {
     private let size: Int
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
-    /// Connections that requesters with a running job leave to others: two requesters with long reads would hold all of them otherwise.
+    /// Connections that requesters with a running job leave to others: two requesters with long reads would hold all of them otherwise. A
+    /// unit that others wait behind is exempt (``isAwaited(_:)``).
     private var reservedCount: Int { size / 4 }
     // The condition guards what follows.
     private let condition = NSCondition()
@@ -266,7 +267,7 @@ final class PostgresPool: @unchecked Sendable {
     private func next(_ wakeUp: DispatchSemaphore) -> Job? {
         while true {
             condition.lock()
-            let job = queue.next(runningMax: runningCount < size - reservedCount ? perRequesterMax : 1)?.job
+            let job = queue.next(runningMax: runningCount < size - reservedCount ? perRequesterMax : 1, exempting: isAwaited)?.job
             if job != nil { runningCount += 1 }
             let isOver = job == nil && isClosed && queue.waitingCount == 0 && behindCount == 0
             if job == nil, !isOver { idle.append(wakeUp) }
@@ -274,6 +275,13 @@ final class PostgresPool: @unchecked Sendable {
             if job != nil || isOver { return job }
             wakeUp.wait()
         }
+    }
+
+    /// Whether units of other requesters are behind a unit in the line of a partition: a limit of its requester would make them wait, too.
+    /// Call with the lock.
+    private func isAwaited(_ job: Job) -> Bool {
+        guard case .write(let write) = job, let line = lines[write.partition] else { return false }
+        return line.waitingCount > line.waitingCount(of: write.terms.requester)
     }
 
     private func end(_ job: Job, nanoseconds: Int64) {

@@ -132,6 +132,37 @@
             try store.close()
         }
 
+        /// The write of a requester with long reads is the first of a database's line.
+        @Test func aWriteBehindThatOfABusyRequesterDoesNotWaitForItsReads() async throws {
+            let store = try PostgresServerStore(address: address, assets: folder.path, connections: 8, passwordRounds: 16)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for requester in ["a", "b"] {
+                    for _ in 0..<6 {
+                        group.addTask {
+                            _ = try? await store.read(Self.mia, WorkTerms(requester: requester, milliseconds: 60_000)) { view in
+                                _ = try (view as? PostgresUnit)?.rows("SELECT pg_sleep(40)::text", [], from: .meta)
+                            }
+                        }
+                    }
+                }
+                try await waits(6)
+                let begin = ContinuousClock.now
+                group.addTask {
+                    _ = try await store.write(Self.mia, WorkTerms(requester: "a", milliseconds: 60_000)) { try $0.raiseCounter(by: 1) }
+                }
+                try await until { store.pool.writesCount(of: Self.mia) == 1 }
+                _ = try await store.write(Self.mia, WorkTerms(requester: "c", milliseconds: 60_000)) { try $0.raiseCounter(by: 1) }
+                #expect(ContinuousClock.now - begin < .seconds(20))
+                #expect(try await counter(store) == 3)
+                group.cancelAll()
+            }
+            try store.close()
+        }
+
+        private func counter(_ store: PostgresServerStore) async throws -> Int64 {
+            try await store.read(Self.mia, WorkTerms(requester: "d", milliseconds: 60_000)) { try $0.state().counter }
+        }
+
         @Test func aClientThatDisconnectsEndsItsStatement() async throws {
             let reading = Task { try await sleep("60", .maintenance) }
             try await waits(1)
