@@ -108,6 +108,34 @@ import Testing
         try bench.store.close()
     }
 
+    /// Format 24 did not count short elements: the deletion of the record would subtract more than its save added.
+    @Test func sizesOfFormat24AreCompleted() async throws {
+        let folder = TemporaryFolder()
+        let former = try Bench(place: ServerPlace(.sqlite, folder: folder))
+        try await former.makeZone(Bench.garden)
+        let words = FieldValue.list(Array(repeating: .string(""), count: 4000), of: .string)
+        try await former.modify(.init(.create, .plant("p1", ["words": words])), .init(.create, .plant("p2", ["n": .int64(1)])))
+        let stored = try await former.read { _, view, _ in try view.state().usage }
+        try former.store.close()
+        let queue = try DatabaseQueue(path: "\(folder.path)/tarn.sqlite")
+        try await queue.write { db in
+            for table in ["zones", "partitions"] {
+                try db.execute(sql: "UPDATE \(table) SET record_bytes = record_bytes - 8 * 4000 + 4096 WHERE record_bytes > 0")
+            }
+            try db.execute(sql: "DROP TRIGGER tombstones_are_removed")
+            try db.execute(sql: "ALTER TABLE partitions DROP COLUMN tombstones")
+            try db.execute(sql: "PRAGMA user_version = 24")
+        }
+        try queue.close()
+        let bench = try Bench(place: ServerPlace(.sqlite, folder: folder))
+        #expect(try await bench.read { _, view, _ in try view.state().usage } == stored)
+        try await bench.modify(.init(.forceDelete, .plant("p1")), .init(.forceDelete, .plant("p2")))
+        #expect(try await bench.read { _, view, _ in try view.state().usage } == StoredBytes())
+        let usage = try await bench.read { _, view, _ in try view.zone(named: Bench.garden.zoneName)?.usage }
+        #expect(usage == StoredBytes())
+        try bench.store.close()
+    }
+
     /// New databases skip the steps of the formats.
     @Test func aNewDatabaseHasTheSchemaOfAMigratedOne() async throws {
         func schema(_ bench: Bench) throws -> Set<String> {

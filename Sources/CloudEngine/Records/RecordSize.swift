@@ -25,6 +25,9 @@ package enum RecordSize {
         /// Memory besides the texts and bytes.
         var boxes = 0
 
+        var uncounted: Int { max(0, other - RecordSize.unchargedBytes) }
+        var bytes: Int { charged + uncounted }
+
         mutating func add(_ value: FieldValue) {
             switch value {
             case .string(let text):
@@ -56,7 +59,7 @@ package enum RecordSize {
         }
     }
 
-    private static func sums(of record: Record) -> (bytes: Int, boxes: Int) {
+    private static func sums(of record: Record) -> Sums {
         var sums = Sums()
         sums.charged = record.recordName.utf8.count + record.recordType.utf8.count
         sums.other = record.sharingIsPresent ? record.sharing.details.map(bytes) ?? 0 : 0
@@ -64,10 +67,13 @@ package enum RecordSize {
             sums.charged += name.utf8.count
             if let value = field.value { sums.add(value) }
         }
-        return (sums.charged + max(0, sums.other - unchargedBytes), sums.boxes)
+        return sums
     }
 
     package static func bytes(of record: Record) -> Int { sums(of: record).bytes }
+
+    /// The part of the size that servers of database formats before 25 did not count.
+    package static func uncountedBytes(of record: Record) -> Int { sums(of: record).uncounted }
 
     static func bytes(of value: FieldValue) -> Int {
         var sums = Sums()

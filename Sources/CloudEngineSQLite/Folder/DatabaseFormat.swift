@@ -57,7 +57,7 @@ enum DatabaseFormat: Int, CaseIterable {
     case partialIndexes = 23
     /// Networks from which owners of accounts signed in.
     case passwordNetworks = 24
-    /// A database knows how many tombstones it has.
+    /// A database knows how many tombstones it has, and sizes of records count owners, participants and short elements.
     case tombstones = 25
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
@@ -150,6 +150,7 @@ enum DatabaseFormat: Int, CaseIterable {
             for format in allCases where format.rawValue > version {
                 try db.execute(sql: format.step)
                 if format == .usage { try measure(db) }
+                if format == .tombstones, version >= DatabaseFormat.usage.rawValue { try addUncountedBytes(db) }
                 if format == .publicPermissions { try derivePublicPermissions(db) }
             }
             try mark(db)
