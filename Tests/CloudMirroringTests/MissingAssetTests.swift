@@ -23,8 +23,10 @@ import Testing
         /// Between the phone and the server.
         let wire: Faults
 
-        init(model: Model = Posts.model, describe: (NSPersistentStoreDescription) throws -> Void = { _ in }) async throws {
-            cloud = try InProcessCloud()
+        init(
+            model: Model = Posts.model, limits: Limits = Limits(), describe: (NSPersistentStoreDescription) throws -> Void = { _ in }
+        ) async throws {
+            cloud = try InProcessCloud(limits: limits)
             tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, describe: describe)
             let transport = try await cloud.addDevice("phone", of: "mia")
             wire = Faults(transport)
@@ -103,6 +105,28 @@ import Testing
         #expect(again.container.syncStatus.unreadableCount == 0)
         #expect(try again.container.conflicts().isEmpty)
         #expect(try again.dump == tablet.dump)
+    }
+
+    /// The present addresses are requested in parts.
+    @Test func aPageMayLackMoreAssetsThanALookUpReturns() async throws {
+        var limits = Limits()
+        limits.recordsPerResponse = 4
+        let stage = try await Stage(limits: limits)
+        let phone = stage.phone
+        try await stage.loseAssets(ofEdit: { context in
+            for number in 0..<10 {
+                context.insert("Post", ["title": "\(number)", "content": String(repeating: "x", count: 800_000 + number)])
+            }
+            context.insert("Post", ["title": "b"])
+        })
+        try await sync(phone)
+        #expect(try phone.read { try $0.all("Post").count } == 11)
+        #expect(try phone.unreadable == Array(repeating: "content missingAsset", count: 10))
+        try stage.restoreAssets()
+        let again = try await stage.relaunched()
+        try await sync(again)
+        #expect(try again.dump == stage.tablet.dump)
+        #expect(try again.unreadable == [])
     }
 
     /// A device keeps the value from before, and does not send it in place of the missing one.

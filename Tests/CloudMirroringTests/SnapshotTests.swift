@@ -174,6 +174,27 @@ private final class SnapshotWire: CloudTransport {
         try await tablet.settles { try tablet.dump == phone.dump }
     }
 
+    /// Records with assets are requested for their addresses: more than a look-up returns.
+    @Test func aFrameWithManyAssetsIsRead() async throws {
+        var limits = Self.limits
+        limits.recordsPerResponse = 4
+        let cloud = try InProcessCloud(limits: limits, hasSnapshots: true)
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            for number in 0..<110 {
+                let post = context.insert("Post", ["title": "\(number)"])
+                // Three frames: one of them has five of these at least.
+                if number < 13 { post.setValue(String(repeating: "x", count: 800_000 + number), forKey: "content") }
+            }
+        }
+        try await tablet.container.sync(timeout: .seconds(600))
+        try await Self.build(cloud, tablet)
+        let phone = try Device("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await phone.container.sync(timeout: .seconds(600))
+        #expect(try phone.dump == tablet.dump)
+        #expect(phone.transport.log.contains("changes/snapshot"))
+    }
+
     @Test func aNewDeviceReadsASnapshotWhileItIsBuilt() async throws {
         let (cloud, tablet) = try await Self.start(isBuilt: false)
         let (phone, wire) = try await Self.addPhone(cloud) { _, _, bytes in .bytes(bytes) }

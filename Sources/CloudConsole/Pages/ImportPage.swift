@@ -47,17 +47,11 @@ struct ImportPage {
 
     /// Operations that save the records over those of their names.
     private func replacing(_ records: [ImportedRecord], _ query: RecordQuery) async throws -> [RecordOperation] {
-        var operations: [RecordOperation] = []
-        var rest = records[...]
-        while !rest.isEmpty {
-            operations += try await ImportedRecord.operations(saving: Array(rest.prefix(BulkPages.requestRecords))) { names in
-                let request = LookupRecordsRequest(recordNames: names, zoneID: query.zoneID)
-                let response: LookupRecordsResponse = try await parent.ask(.lookupRecords, request, query.scope)
-                return response.results
-            }
-            rest = rest.dropFirst(BulkPages.requestRecords)
+        try await ImportedRecord.operations(saving: records) { names in
+            let request = LookupRecordsRequest(recordNames: names, zoneID: query.zoneID)
+            let response: LookupRecordsResponse = try await parent.ask(.lookupRecords, request, query.scope)
+            return response.results
         }
-        return operations
     }
 
     private func records(_ query: RecordQuery) throws -> [ImportedRecord] {

@@ -86,6 +86,26 @@ package struct CloudDatabaseClient: Sendable {
         return decoded
     }
 
+    /// Requests the next records of a look-up. A failure leaves the parts as they are, for a retry.
+    ///
+    /// - Returns: nil after the last records; an empty list if the records have to be requested again.
+    package func lookUp(
+        _ parts: inout LookUpParts, in zoneID: ZoneID, desiredKeys: [String]? = nil
+    ) async throws(CKError) -> [RecordResult]? {
+        var remaining = parts
+        while let names = remaining.next() {
+            do throws(CKError) {
+                let request = LookupRecordsRequest(recordNames: names, zoneID: zoneID, desiredKeys: desiredKeys)
+                let results = remaining.take(try await lookupRecords(request).results)
+                parts = remaining
+                return results
+            } catch {
+                guard error.code == .limitExceeded, remaining.halve() else { throw error }
+            }
+        }
+        return nil
+    }
+
     package func queryRecords(_ request: QueryRecordsRequest) async throws(CKError) -> QueryRecordsResponse {
         try read(try await post(.queryRecords, dialect.request(request)))
     }

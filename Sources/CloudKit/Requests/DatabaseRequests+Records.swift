@@ -155,7 +155,7 @@ extension DatabaseRequests {
                         LookupRecordsRequest(recordNames: page.map(\.recordName), zoneID: zoneID.wire, desiredKeys: desiredKeys))
                     // The server limits the size of a response and omits the remaining records, which are requested
                     // again.
-                    let later = response.results.dropFirst().firstIndex(where: \.isTooLarge) ?? page.count
+                    let later = response.results.dropFirst().firstIndex(where: \.isOmitted) ?? page.count
                     for (id, result) in zip(page, response.results.prefix(later)) {
                         let result = await fetched(result, in: zoneID) { await progress(id, $0) }
                         if case .success = result { await progress(id, 1) }
@@ -203,12 +203,5 @@ extension CKError {
         case .assetFileNotFound, .assetFileModified, .assetNotAvailable, .limitExceeded, .quotaExceeded, .invalidArguments: true
         default: false
         }
-    }
-}
-
-extension RecordResult {
-    /// Whether the record was omitted because of the maximum response size.
-    fileprivate var isTooLarge: Bool {
-        if case .failure(_, let error, _) = self { error.nativeCode == .limitExceeded } else { false }
     }
 }

@@ -99,23 +99,16 @@ extension SyncDatabase {
         _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID
     ) async throws -> (present: [ImportNeeds.AssetNeed], replaced: [ImportNeeds.AssetNeed]) {
         let keys = Set(needs.flatMap { [$0.field, $0.field + MirrorNames.assetSuffix] }).sorted()
-        let results = try await lookUp(Set(needs.map(\.recordName)).sorted(), desiredKeys: keys, in: zone)
+        let results = try await results(of: Set(needs.map(\.recordName)).sorted(), desiredKeys: keys, in: zone)
         let records = results.compactMap { if case .record(let record) = $0 { record } else { nil } }
         return ImportNeeds.AssetNeed.addressed(needs, by: records)
     }
 
-    /// Requests any number of records.
-    func lookUp(_ names: [String], desiredKeys: [String]? = nil, in zone: ZoneID) async throws -> [RecordResult] {
+    /// Requests any number of records, in parts.
+    func results(of names: [String], desiredKeys: [String]? = nil, in zone: ZoneID) async throws -> [RecordResult] {
         var parts = LookUpParts(names, client.limits)
         var results: [RecordResult] = []
-        while let names = parts.next() {
-            do {
-                let request = LookupRecordsRequest(recordNames: names, zoneID: zone, desiredKeys: desiredKeys)
-                results += try parts.take(try await client.lookupRecords(request).results)
-            } catch let error as CKError where error.code == .limitExceeded {
-                guard parts.halve() else { throw error }
-            }
-        }
+        while let part = try await client.lookUp(&parts, in: zone, desiredKeys: desiredKeys) { results += part }
         return results
     }
 

@@ -169,7 +169,7 @@ extension SyncDatabase {
         let names = records.filter(\.hasAssets).map(\.recordName)
         guard !names.isEmpty else { return records }
         var present: [String: Record] = [:]
-        for result in try await lookUp(names, in: zone) {
+        for result in try await results(of: names, in: zone) {
             switch result {
             case .record(let record) where !record.isDeleted: present[record.recordName] = record
             case .record: break

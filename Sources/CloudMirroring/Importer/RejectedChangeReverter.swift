@@ -79,34 +79,14 @@ extension SyncDatabase {
         var records: [Record] = []
         var missing: Set<String> = []
         var failure: CloudFailure?
-        var size = max(1, client.limits.operationsPerRequest)
-        var remaining = names[...]
-        while !remaining.isEmpty {
-            let part = Array(remaining.prefix(size))
-            guard let results = try await results(LookupRecordsRequest(recordNames: part, zoneID: zone)) else {
-                size = max(1, part.count / 2)
-                continue
-            }
-            remaining = remaining.dropFirst(part.count)
-            for result in results {
-                switch result {
-                case .record(let record) where record.isDeleted: missing.insert(record.recordName)
-                case .record(let record): records.append(try opened(record, of: zone))
-                case .failure(let name, let error, _) where error.code == .notFound: missing.insert(name)
-                case .failure(_, let error, _): failure = failure ?? CloudFailure(error)
-                }
+        for result in try await results(of: names, in: zone) {
+            switch result {
+            case .record(let record) where record.isDeleted: missing.insert(record.recordName)
+            case .record(let record): records.append(try opened(record, of: zone))
+            case .failure(let name, let error, _) where error.code == .notFound: missing.insert(name)
+            case .failure(_, let error, _): failure = failure ?? CloudFailure(error)
             }
         }
         return (records, missing, failure)
-    }
-
-    /// - Returns: nil if the server accepts fewer records per request than this client assumes.
-    private func results(_ request: LookupRecordsRequest) async throws -> [RecordResult]? {
-        do {
-            return try await client.lookupRecords(request).results
-        } catch {
-            guard error.code == .limitExceeded, request.records.count > 1 else { throw error }
-            return nil
-        }
     }
 }

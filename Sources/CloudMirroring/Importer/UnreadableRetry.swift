@@ -43,17 +43,20 @@ struct UnreadableRetry: Sendable {
     /// - Throws: `CloudFailure` if the server cannot be reached.
     func fetch(_ due: [MirrorFile.UnreadableRecords], _ database: SyncDatabase) async throws {
         for records in due {
-            for start in stride(from: 0, to: records.names.count, by: Self.recordsMax) {
-                let names = Array(records.names[start..<min(start + Self.recordsMax, records.names.count)])
-                try await fetch(names, of: records.row.zone, database)
+            let zone = records.row.zone
+            var parts = LookUpParts(records.names, database.client.limits, atMost: Self.recordsMax)
+            while let results = try await database.client.lookUp(&parts, in: zone.id) {
+                // Missing records were deleted, which a page shows.
+                var found: [Record] = []
+                for case .record(let record) in results where !record.isDeleted { found.append(try database.opened(record, of: zone.id)) }
+                if !found.isEmpty { try await add(found, of: zone, database) }
             }
         }
     }
 
-    private func fetch(_ names: [String], of zone: MirrorZone, _ database: SyncDatabase) async throws {
-        // Missing records were deleted, which a page shows.
-        let found = try await database.lookUp(names, in: zone.id).records
-        guard !found.isEmpty, let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
+    /// Imports the present versions of records.
+    private func add(_ found: [Record], of zone: MirrorZone, _ database: SyncDatabase) async throws {
+        guard let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
             let token = row.token
         else { return }
         // A full fetch in progress, or a fetch that is due, goes on after the page.

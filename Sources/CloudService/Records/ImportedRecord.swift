@@ -31,25 +31,23 @@ package struct ImportedRecord: Sendable {
 
     /// The operations that save records of a file, in their order.
     ///
-    /// - Parameter lookUp: Returns the stored records of names: at most as many names as `imported` has.
+    /// - Parameter lookUp: Requests the stored records of names.
     package static func operations(
         saving imported: [ImportedRecord], _ lookUp: ([String]) async throws -> [RecordResult]
     ) async throws -> [RecordOperation] {
-        var stored: [String: Record] = [:]
-        var names = imported.map(\.record.recordName).filter { !$0.isEmpty }
-        while !names.isEmpty {
-            var rest: [String] = []
-            for result in try await lookUp(names) {
-                switch result {
-                case .record(let record): stored[record.recordName] = record
-                // The response is full.
-                case .failure(let name, let error, _) where error.nativeCode == .limitExceeded: rest.append(name)
-                case .failure: break
+        var operations = imported.map { $0.operation(over: nil) }
+        let indexes = Dictionary(grouping: imported.indices) { imported[$0].record.recordName }
+        var parts = LookUpParts(imported.map(\.record.recordName).filter { !$0.isEmpty }, Limits())
+        while let names = parts.next() {
+            do {
+                for case .record(let stored) in parts.take(try await lookUp(names)) {
+                    for index in indexes[stored.recordName] ?? [] { operations[index] = imported[index].operation(over: stored) }
                 }
+            } catch let error as WireError where error.nativeCode == .limitExceeded {
+                guard parts.halve() else { throw error }
             }
-            names = rest.count < names.count ? rest : []
         }
-        return imported.map { $0.operation(over: stored[$0.record.recordName]) }
+        return operations
     }
 
     package func operation(over stored: Record?) -> RecordOperation {

@@ -119,10 +119,9 @@ struct CloudEnd: Sendable {
     /// - Throws: `CKError` if the request failed, also with ``CloudKit/CKError/isZoneMissing``: that says nothing about the records.
     func records(_ names: [String], inZone zone: String) async throws -> [String: Record] {
         var found: [String: Record] = [:]
-        for start in stride(from: 0, to: names.count, by: Self.recordsMax) {
-            let part = Array(names[start..<min(start + Self.recordsMax, names.count)])
-            let request = LookupRecordsRequest(recordNames: part, zoneID: ZoneID(zoneName: zone))
-            for result in try await patience({ try await client.lookupRecords(request) }).results {
+        var parts = LookUpParts(names, .documentedWebServices)
+        while let results = try await patience({ try await client.lookUp(&parts, in: ZoneID(zoneName: zone)) }) {
+            for result in results {
                 switch result {
                 case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
                 case .failure(_, let error, _) where error.code == .notFound: break

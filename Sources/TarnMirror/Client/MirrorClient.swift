@@ -83,16 +83,26 @@ struct MirrorClient: Sendable {
     func lookUp(_ names: [String]) async throws -> [Record] {
         var parts = LookUpParts(names, limits)
         var records: [Record] = []
+        while let part = try await lookUp(&parts) { records += part }
+        return records
+    }
+
+    /// Requests the next records of a look-up.
+    ///
+    /// - Returns: The present ones; nil after the last records.
+    func lookUp(_ parts: inout LookUpParts) async throws -> [Record]? {
         while let names = parts.next() {
             do {
                 let response: LookupRecordsResponse = try read(
                     try await post(.lookupRecords, LookupRecordsRequest(recordNames: names, zoneID: Self.home)))
-                for case .record(let record) in try parts.take(response.results) where !record.isDeleted { records.append(record) }
+                var records: [Record] = []
+                for case .record(let record) in parts.take(response.results) where !record.isDeleted { records.append(record) }
+                return records
             } catch let failure as CloudFailure where failure.code == .limitExceeded {
                 guard parts.halve() else { throw failure }
             }
         }
-        return records
+        return nil
     }
 
     // MARK: Saves

@@ -169,9 +169,8 @@ struct Importer: Sendable {
         guard session.retriesQuarantined() else { return }
         let names = try await session.onFile { [mirrored = session.mirrored] in try mirrored.quarantinedNames() }
         do {
-            for start in stride(from: 0, to: names.count, by: Self.retriedMax) {
-                try await fetchAgain(Array(names[start..<min(start + Self.retriedMax, names.count)]))
-            }
+            var parts = LookUpParts(names, session.client.limits, atMost: Self.retriedMax)
+            while let records = try await session.client.lookUp(&parts) { try await add(records) }
         } catch let failure as CloudFailure where failure.code == .assetNotAvailable {
             // An asset that can't be downloaded, and that the server may have: the values stay quarantined until the end of the next import.
             return
@@ -179,8 +178,8 @@ struct Importer: Sendable {
         session.didRetryQuarantined()
     }
 
-    private func fetchAgain(_ names: [String]) async throws {
-        let records = try await session.client.lookUp(names)
+    /// Imports the present versions of records.
+    private func add(_ records: [Record]) async throws {
         let state = try await session.onFile { [mirrored = session.mirrored] in try mirrored.state() }
         // A full fetch returns them as well.
         guard !records.isEmpty, let token = state.token, !state.isFullFetch else { return }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudWire
-
 /// The requests of a look-up of many records. A server limits the records of a request, and leaves out those that do not fit into a response:
 /// they are requested again.
 package struct LookUpParts: Hashable, Sendable {
@@ -10,9 +8,10 @@ package struct LookUpParts: Hashable, Sendable {
     private var part: [String] = []
     private var size: Int
 
-    package init(_ names: [String], _ limits: Limits) {
+    /// - Parameter recordsMax: The largest number of records that the caller handles together.
+    package init(_ names: [String], _ limits: Limits, atMost recordsMax: Int = .max) {
         rest = names[...]
-        size = max(1, min(limits.operationsPerRequest, limits.recordsPerResponse))
+        size = max(1, min(limits.operationsPerRequest, limits.recordsPerResponse, recordsMax))
     }
 
     /// Returns the names of the next request; nil after the last one.
@@ -34,21 +33,18 @@ package struct LookUpParts: Hashable, Sendable {
 
     /// Returns the results of a response, without those of records that are requested again.
     ///
-    /// - Throws: `CloudFailure` with `.limitExceeded` if the server left out all that were requested.
-    package mutating func take(_ results: [RecordResult]) throws(CloudFailure) -> [RecordResult] {
-        var answered: [RecordResult] = []
-        var omitted: [String] = []
-        for result in results {
-            if case .failure(let name, let error, _) = result, error.nativeCode == .limitExceeded {
-                omitted.append(name)
-            } else {
-                answered.append(result)
-            }
-        }
-        guard omitted.count < part.count else {
-            throw CloudFailure(.limitExceeded, "a record is larger than the server's responses may be")
-        }
+    /// A record that does not even fit alone keeps its failure: the look-up ends in any case.
+    package mutating func take(_ results: [RecordResult]) -> [RecordResult] {
+        let omitted = results.filter(\.isOmitted).map(\.recordName)
+        guard omitted.count < part.count else { return halve() ? [] : results }
         rest = (omitted + rest)[...]
-        return answered
+        return results.filter { !$0.isOmitted }
+    }
+}
+
+extension RecordResult {
+    /// Whether the response to a look-up had no room for the record.
+    package var isOmitted: Bool {
+        if case .failure(_, let error, _) = self { error.nativeCode == .limitExceeded } else { false }
     }
 }

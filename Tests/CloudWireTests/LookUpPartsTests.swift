@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
-import MirroringCore
 import Testing
 
 /// Look-ups of more records than a request, or a response, may have.
@@ -22,7 +21,7 @@ import Testing
     }
 
     /// Runs a look-up against a server, and returns the requests and the names of the answered records.
-    private func run(_ serve: ([String]) -> [RecordResult]?) throws -> (requests: [[String]], answered: [String]) {
+    private func run(_ serve: ([String]) -> [RecordResult]?) -> (requests: [[String]], answered: [String]) {
         var parts = LookUpParts(Self.names, limits)
         var requests: [[String]] = []
         var answered: [String] = []
@@ -33,42 +32,56 @@ import Testing
                 #expect(isHalved)
                 if isHalved { continue } else { break }
             }
-            answered += try parts.take(results).map(\.recordName)
+            answered += parts.take(results).map(\.recordName)
         }
         return (requests, answered)
     }
 
-    @Test func aRequestHasAsManyNamesAsAResponseMayHaveRecords() throws {
-        let run = try run { $0.map(found) }
+    @Test func aRequestHasAsManyNamesAsAResponseMayHaveRecords() {
+        let run = run { $0.map(found) }
         #expect(run.requests == [["r0", "r1"], ["r2", "r3"], ["r4"]])
         #expect(run.answered == Self.names)
     }
 
-    @Test func aRejectedRequestIsHalved() throws {
-        let run = try run { $0.count > 1 ? nil : $0.map(found) }
+    @Test func aRejectedRequestIsHalved() {
+        let run = run { $0.count > 1 ? nil : $0.map(found) }
         #expect(run.requests.filter { $0.count > 1 } == [["r0", "r1"]])
         #expect(run.answered == Self.names)
     }
 
     /// Records that the response has no room for are requested again.
-    @Test func omittedRecordsAreRequestedAgain() throws {
-        let run = try run { names in names.enumerated().map { $0.offset == 0 ? found($0.element) : omitted($0.element) } }
+    @Test func omittedRecordsAreRequestedAgain() {
+        let run = run { names in names.enumerated().map { $0.offset == 0 ? found($0.element) : omitted($0.element) } }
         #expect(run.requests == [["r0", "r1"], ["r1", "r2"], ["r2", "r3"], ["r3", "r4"], ["r4"]])
         #expect(run.answered == Self.names)
     }
 
-    @Test func otherFailuresAreAnswers() throws {
+    @Test func otherFailuresAreAnswers() {
         let missing = WireError(.notFound, "the record does not exist")
-        let run = try run { $0.map { .failure(recordName: $0, missing, serverRecord: nil) } }
+        let run = run { $0.map { .failure(recordName: $0, missing, serverRecord: nil) } }
         #expect(run.answered == Self.names)
     }
 
+    @Test func aCallerLimitsTheRecordsOfARequest() {
+        var parts = LookUpParts(Self.names, limits, atMost: 1)
+        let first = parts.next()
+        #expect(first == ["r0"])
+    }
+
     /// Otherwise the look-up would never end.
-    @Test func aRecordThatFitsIntoNoResponseIsAFailure() throws {
+    @Test func aRecordThatFitsIntoNoResponseKeepsItsFailure() {
         var parts = LookUpParts(["r0"], limits)
         _ = parts.next()
-        #expect(throws: CloudFailure.self) { _ = try parts.take([omitted("r0")]) }
-        let isHalved = parts.halve()
-        #expect(!isHalved)
+        let results = parts.take([omitted("r0")])
+        #expect(results == [omitted("r0")])
+        let next = parts.next()
+        #expect(next == nil)
+    }
+
+    /// One large record does not keep those behind it from being returned.
+    @Test func aResponseWithoutAnyRecordIsHalved() {
+        let run = run { names in names.map(names.contains("r0") ? omitted : found) }
+        #expect(run.requests == [["r0", "r1"], ["r0"], ["r1"], ["r2"], ["r3"], ["r4"]])
+        #expect(run.answered == Self.names)
     }
 }
