@@ -65,6 +65,10 @@ private final class IdleApp: CKSyncEngineDelegate {
         #expect(attempts.delay(after: rejection, at: .zero, jitter: 0) == .milliseconds(500))
         let busy = CKError(.serviceUnavailable, "busy", retryAfter: 30)
         #expect(attempts.delay(after: busy, at: .zero, jitter: 1) == .seconds(30))
+        let late = attempts.delay(isRejected: false, retryAfter: .seconds(45), at: .zero, jitter: 1)
+        #expect(late == .seconds(45))
+        let early = attempts.delay(isRejected: false, retryAfter: .seconds(1), at: .zero, jitter: 1)
+        #expect(early == .seconds(5))
     }
 
     /// One that ends before the first heartbeat may be blocked.

@@ -47,6 +47,34 @@ import Testing
             Array(faults.log[between...]) == ["changes/database"], "the list of zones does not stand where the tablet's own change left it")
     }
 
+    @Test func aStreamIsOpenedAgainAfterTheDelayThatTheServerAsksFor() async throws {
+        let transport = try await InProcessCloud().addUser("mia", device: "tablet")
+        let faults = Faults(transport)
+        // Delays of other tasks are 0.75 seconds, or a multiple of it.
+        let expected = [37, 41]
+        for seconds in expected {
+            faults.plan("push/stream", .refuse(status: 503, WireError(.tryAgainLater, "busy", retryAfter: Double(seconds))))
+        }
+        let delays = AsyncStream<Duration>.makeStream()
+        let tablet = try Device(
+            "tablet", transport, over: faults,
+            configure: { environment in
+                let sleep = environment.sleep
+                environment.sleep = { delay in
+                    delays.continuation.yield(delay)
+                    if delay > .seconds(60) { try await sleep(delay) }
+                }
+            })
+        var found: [Int] = []
+        for await delay in delays.stream.prefix(100) {
+            if let seconds = expected.first(where: { delay == .seconds($0) }) { found.append(seconds) }
+            if found.count == expected.count { break }
+        }
+        #expect(found == expected)
+        try await tablet.container.sync(timeout: .seconds(600))
+        #expect(faults.isSpent)
+    }
+
     /// A caller that waits for a sync needs the state of the server, not that of its notifications.
     @Test func aSyncAsksTheServer() async throws {
         let (_, tablet, faults, phone) = try await Self.pair()

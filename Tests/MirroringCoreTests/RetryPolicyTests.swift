@@ -52,7 +52,7 @@ import Testing
         }
         #expect([0, 0.5, 1].map { delay($0) } == [.seconds(7.5), .seconds(11.25), .seconds(15)])
         #expect(
-            [0, 0.5, 1].map { RetryPolicy.pushBackoff.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
+            [0, 0.5, 1].map { Backoff.push.delay(attempt: 100, jitter: $0) } == [.seconds(2.5), .seconds(3.75), .seconds(5)])
     }
 
     @Test func retryAfterOfTheServerIsObeyedExactly() {

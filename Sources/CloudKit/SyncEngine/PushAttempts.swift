@@ -23,9 +23,20 @@ package struct PushAttempts: Sendable {
     ///
     /// - Parameter failure: Why the stream ended, or was not opened; nil for no failure.
     package mutating func delay(after failure: CKError?, at now: Duration, jitter: Double) -> Duration {
+        delay(
+            isRejected: failure?.mayPass == false, retryAfter: failure?.retryAfterSeconds.map { .clamped(seconds: $0) }, at: now,
+            jitter: jitter)
+    }
+
+    /// Ends an attempt, and returns the delay before the next one.
+    ///
+    /// - Parameters:
+    ///   - isRejected: Whether the server rejected the stream, for example for an unknown token.
+    ///   - retryAfter: The delay that the server asks for: no attempt is made earlier.
+    package mutating func delay(isRejected: Bool, retryAfter: Duration?, at now: Duration, jitter: Double) -> Duration {
         if let connectedAt, now - connectedAt >= Self.steadyTime { failures = 0 }
         failures += 1
-        let backoff = failure?.mayPass == false ? Backoff.rejectedPush : .push
-        return max(backoff.delay(attempt: failures, jitter: jitter), failure?.retryAfterSeconds.map { .clamped(seconds: $0) } ?? .zero)
+        let backoff = isRejected ? Backoff.rejectedPush : .push
+        return max(backoff.delay(attempt: failures, jitter: jitter), retryAfter ?? .zero)
     }
 }

@@ -17,18 +17,21 @@ struct PushListener: Sendable {
     /// The set-up created the subscription. Only a stopped server can be restored from a backup, so that a stream that ended is the sign of a
     /// server that may lack it; the changes that the server did not announce meanwhile are fetched once it is there.
     func listen() async {
-        var attempt = 0
+        let clock = sync.environment.pace
+        var attempts = PushAttempts()
         var mayLackSubscription = false
         while !Task.isCancelled {
-            var backoff = RetryPolicy.pushBackoff
+            attempts.begin()
+            var failure: CloudFailure?
             do {
                 let database = try sync.cloud.open()
                 let capabilities: Set<Capability> = sync.file.scope == .private ? [.pushedChanges] : []
-                for try await event in database.client.pushStream(asking: capabilities, pace: sync.environment.pace) {
+                for try await event in database.client.pushStream(asking: capabilities, pace: clock) {
                     switch event {
                     case .connected:
                         if mayLackSubscription, sync.file.scope != .public { try await database.subscribe() }
-                        (attempt, mayLackSubscription) = (0, false)
+                        attempts.connected(at: clock.now())
+                        mayLackSubscription = false
                         sync.send(.pushConnected)
                     case .notification(let notification):
                         guard notification.subscriptionID == database.subscriptionID else { continue }
@@ -38,17 +41,18 @@ struct PushListener: Sendable {
                     }
                 }
             } catch {
-                let failure = CloudFailure(error)
-                sync.logger.debug("push connection ended", metadata: ["code": "\(failure.code)"])
-                if RetryPolicy.needsAction(failure) { backoff = RetryPolicy.rejectedPushBackoff }
+                let reason = CloudFailure(error)
+                sync.logger.debug("push connection ended", metadata: ["code": "\(reason.code)"])
+                failure = reason
             }
             if Task.isCancelled { return }
             mayLackSubscription = true
             // A public database is polled, with or without a push stream.
             if sync.file.scope != .public { sync.send(.pushDisconnected) }
-            attempt += 1
-            let delay = backoff.delay(attempt: attempt, jitter: sync.environment.random())
-            do { try await sync.environment.sleep(delay) } catch { return }
+            let delay = attempts.delay(
+                isRejected: failure.map(RetryPolicy.needsAction) == true, retryAfter: failure?.retryAfter, at: clock.now(),
+                jitter: clock.jitter())
+            do { try await clock.idle(delay) } catch { return }
         }
     }
 

@@ -33,10 +33,6 @@ package struct RetryPolicy: Sendable {
     package static let backoff = Backoff(firstSeconds: 1, longestSeconds: 300)
     /// While the server is unreachable: an attempt costs little, and the user waits.
     package static let offlineBackoff = backoff.capped(at: 15)
-    /// Between attempts at the push stream.
-    package static let pushBackoff = Backoff.push
-    /// Between attempts at a push stream that the server rejects.
-    package static let rejectedPushBackoff = Backoff.rejectedPush
     /// The delay between attempts while the user's storage is full.
     package static let quotaDelay = Duration.seconds(3600)
     /// Attempts without a delay after a failure that a reset, a split or an import may fix.
