@@ -71,6 +71,14 @@ private final class ProgressLog: Sendable {
         #expect(await failure { try await CloudDatabaseClient(transport).downloadAsset(asset()) }?.code == code)
     }
 
+    /// Mirrors quarantine the values of missing assets, and retry other downloads.
+    @Test(arguments: [(404, true), (410, true), (401, false), (403, false), (416, false), (503, false)])
+    func onlyAMissingAssetIsMarkedAsMissing(_ status: Int, _ isMissing: Bool) async throws {
+        let transport = RecordingTransport(.pieces(status: status, [], endless: false))
+        let error = try #require(await failure { try await CloudDatabaseClient(transport).downloadAsset(asset()) })
+        #expect((error.userInfo[CKError.assetMissingKey] != nil) == isMissing)
+    }
+
     @Test func progressIsReportedInStepsAndNeverDecreases() async {
         let parts = ProgressLog()
         let progress = ByteProgress(total: 1000) { parts.add($0) }

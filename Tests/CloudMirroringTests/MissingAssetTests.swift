@@ -3,11 +3,12 @@
 
 import CloudInProcess
 import CloudKit
-import CloudMirroring
+@testable import CloudMirroring
 import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import MirroringCore
 import TestBasics
 import Testing
 
@@ -189,6 +190,15 @@ import Testing
         #expect(try again.text("content", of: "a") == Self.long)
         #expect(again.container.syncStatus.incompleteCount == 0)
         #expect(try again.dump == tablet.dump)
+    }
+
+    /// An expired address, a server without an address, a network failure, a busy server: these downloads are retried.
+    @Test func onlyTheFailureOfAMissingAssetCountsAsOne() {
+        for code in AppErrorCode.allCases.compactMap({ CKError.Code(rawValue: $0.rawValue) }) {
+            #expect(!CloudFailure(CKError(code, "r")).isAssetMissing, "\(code)")
+        }
+        let missing = CKError(.assetNotAvailable, "r", userInfo: [CKError.assetMissingKey: NSNumber(value: true)])
+        #expect(CloudFailure(missing).isAssetMissing)
     }
 
     /// Only a missing asset is quarantined, and only at the address that its record has now.

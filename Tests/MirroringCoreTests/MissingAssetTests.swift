@@ -9,24 +9,7 @@ import ValueSimulation
 
 /// Assets that the server lost: their values are quarantined, and everything else is imported.
 @Suite struct MissingAssetTests {
-    // MARK: Decision
-
-    private func missing() -> CloudFailure {
-        var failure = CloudFailure(.assetNotAvailable, "r")
-        failure.isAssetMissing = true
-        return failure
-    }
-
-    @Test func onlyAMissingAssetAtItsPresentAddressIsQuarantined() {
-        #expect(RetryPolicy.decide(assetFailure: missing(), isAddressPresent: false) == .requestAddress)
-        #expect(RetryPolicy.decide(assetFailure: missing(), isAddressPresent: true) == .quarantine)
-        // An expired address, a server without an address, a network failure, a busy server.
-        for code in AppErrorCode.allCases {
-            for isPresent in [false, true] {
-                #expect(RetryPolicy.decide(assetFailure: CloudFailure(code, "r"), isAddressPresent: isPresent) == .fail, "\(code)")
-            }
-        }
-    }
+    // MARK: Decisions
 
     @Test func quarantinedValuesAreRetriedAtLaunchAndOnceADay() {
         let seconds: [Double?] = [nil, 0, 86_399, 86_400, -1]

@@ -55,19 +55,18 @@ extension SyncDatabase {
     ///
     /// - Throws: Also for an asset that its record no longer has: its page is fetched again.
     func download(_ needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> Download {
-        let (first, unavailable) = try await attempt(needs, in: zone, areAddressesPresent: false)
+        let (first, unavailable) = try await attempt(needs, in: zone)
         if unavailable.isEmpty { return first }
         let (present, replaced) = try await withPresentAddresses(unavailable, in: zone)
         if !replaced.isEmpty { throw CloudFailure.assetReplaced }
-        let (second, missing) = try await attempt(present, in: zone, areAddressesPresent: true)
+        let (second, missing) = try await attempt(present, in: zone)
         return Download(
             contents: first.contents + second.contents, unreadable: first.unreadable + second.unreadable + missing.map(\.missing))
     }
 
-    /// - Parameter areAddressesPresent: Whether the records were requested for the addresses of these downloads.
     /// - Returns: Also the needs of assets that the server does not have at their addresses.
     private func attempt(
-        _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID, areAddressesPresent: Bool
+        _ needs: [ImportNeeds.AssetNeed], in zone: ZoneID
     ) async throws -> (download: Download, unavailable: [ImportNeeds.AssetNeed]) {
         var download = Download()
         var unavailable: [ImportNeeds.AssetNeed] = []
@@ -75,10 +74,8 @@ extension SyncDatabase {
             do {
                 return try await content(of: need, in: zone)
             } catch {
-                switch RetryPolicy.decide(assetFailure: CloudFailure(error), isAddressPresent: areAddressesPresent) {
-                case .fail: throw error
-                case .requestAddress, .quarantine: return nil
-                }
+                guard CloudFailure(error).isAssetMissing else { throw error }
+                return nil
             }
         }
         for (need, content) in zip(needs, contents) {
@@ -185,7 +182,7 @@ extension SyncDatabase {
     func contents(of needs: [ImportNeeds.AssetNeed], in zone: ZoneID) async throws -> (contents: [(AssetValue, Data)], missing: Set<String>)
     {
         let (present, replaced) = try await withPresentAddresses(needs, in: zone)
-        let (download, missing) = try await attempt(present, in: zone, areAddressesPresent: true)
+        let (download, missing) = try await attempt(present, in: zone)
         return (download.contents, Set((replaced + missing).map(\.recordName) + download.unreadable.map(\.recordName)))
     }
 }

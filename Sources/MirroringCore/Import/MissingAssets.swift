@@ -4,6 +4,7 @@
 package import CloudWire
 
 // An asset that the server lost, for example by an incomplete restore, must not keep the rest of its zone from arriving.
+// `CloudFailure.isAssetMissing` decides which downloads are not retried:
 //
 //     download fails ──── another failure ──────────────────────────▶ the import fails, and is retried with backoff
 //          │
@@ -17,22 +18,6 @@ package import CloudWire
 //          └── content
 
 extension RetryPolicy {
-    /// The next step after a failed download of an asset.
-    package enum AssetDecision: Hashable, Sendable {
-        /// The import fails and is retried: the failure may be transient.
-        case fail
-        /// The record is requested, and the asset is downloaded from its present address: that of the page may be an earlier one.
-        case requestAddress
-        /// The server does not have the asset: its value is quarantined, and the import continues.
-        case quarantine
-    }
-
-    /// - Parameter isAddressPresent: Whether the record was requested for the address of this download.
-    package static func decide(assetFailure failure: CloudFailure, isAddressPresent: Bool) -> AssetDecision {
-        guard failure.isAssetMissing else { return .fail }
-        return isAddressPresent ? .quarantine : .requestAddress
-    }
-
     /// The delay after which quarantined values are fetched again while the app runs, in seconds.
     package static let quarantineSeconds = 86_400.0
 

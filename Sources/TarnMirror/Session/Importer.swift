@@ -132,27 +132,24 @@ struct Importer: Sendable {
     /// - Returns: The assets that the server does not have.
     /// - Throws: `.assetNotAvailable` for an asset that was replaced since its page was fetched: the page is fetched again later.
     private func download(_ needs: [ImportNeeds.AssetNeed]) async throws -> [UnreadableAsset] {
-        let unavailable = try await attempt(needs, areAddressesPresent: false)
+        let unavailable = try await attempt(needs)
         if unavailable.isEmpty { return [] }
         let records = try await session.client.lookUp(Set(unavailable.map(\.recordName)).sorted())
         let (present, replaced) = ImportNeeds.AssetNeed.addressed(unavailable, by: records)
         if !replaced.isEmpty { throw CloudFailure.assetReplaced }
-        return try await attempt(present, areAddressesPresent: true).map(\.missing)
+        return try await attempt(present).map(\.missing)
     }
 
-    /// - Parameter areAddressesPresent: Whether the records were requested for the addresses of these downloads.
     /// - Returns: The needs of assets that the server does not have at their addresses.
-    private func attempt(_ needs: [ImportNeeds.AssetNeed], areAddressesPresent: Bool) async throws -> [ImportNeeds.AssetNeed] {
+    private func attempt(_ needs: [ImportNeeds.AssetNeed]) async throws -> [ImportNeeds.AssetNeed] {
         var unavailable: [ImportNeeds.AssetNeed] = []
         for need in needs where session.chain.withLock({ $0.assets[need.asset.withoutAddress] == nil }) {
             do {
                 let content = try await session.client.download(need.asset)
                 session.chain.withLock { $0.add(content, of: need.asset) }
             } catch {
-                switch RetryPolicy.decide(assetFailure: CloudFailure(error), isAddressPresent: areAddressesPresent) {
-                case .fail: throw error
-                case .requestAddress, .quarantine: unavailable.append(need)
-                }
+                guard CloudFailure(error).isAssetMissing else { throw error }
+                unavailable.append(need)
             }
         }
         return unavailable
