@@ -130,6 +130,22 @@ import Testing
         #expect(try again.unreadable == [])
     }
 
+    @Test func importsOfTheSameDayDoNotRequestTheAssetAgain() async throws {
+        let stage = try await Stage()
+        let (tablet, phone) = (stage.tablet, stage.phone)
+        try await stage.loseAssets(ofEdit: { $0.insert("Post", ["title": "a", "content": Self.long]) })
+        try await sync(phone)
+        #expect(phone.container.syncStatus.unreadableCount == 1)
+        let before = stage.wire.log.count
+        try tablet.edit { $0.insert("Post", ["title": "b"]) }
+        try await sync(tablet, phone)
+        #expect(try phone.read { try $0.post(titled: "b") != nil })
+        let requests = Set(stage.wire.log[before...])
+        #expect(!requests.contains("asset"))
+        #expect(!requests.contains("records/lookup"))
+        #expect(phone.container.syncStatus.unreadableCount == 1)
+    }
+
     /// A device keeps the value from before, and does not send it in place of the missing one.
     @Test func theFormerValueStaysAndAChangeOfTheRecordIsARetry() async throws {
         let stage = try await Stage()

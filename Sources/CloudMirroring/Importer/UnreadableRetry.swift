@@ -22,6 +22,8 @@ struct UnreadableRetry: Sendable {
         let now = sync.environment.now()
         let last = sync.state.withLock { $0.importer.unreadableRetried }
         let isDue = RetryPolicy.retriesQuarantined(secondsSinceLast: last.map { now.timeIntervalSince($0) })
+        // Only the key of an encrypted value can arrive earlier.
+        guard isDue || sync.file.mapping.hasEncryptedFields else { return }
         let keys = database.sealer.keys
         // The status has the number of the shown objects, and that of the withheld ones.
         guard sync.state.withLock({ $0.details.unreadableCount > 0 || $0.details.withheldCount > 0 }) else {
