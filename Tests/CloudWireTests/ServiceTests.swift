@@ -76,6 +76,11 @@ import Testing
         #expect(Capability.parse("").isEmpty)
     }
 
+    @Test func statusesHaveOneMeaning() {
+        #expect((100...599).filter { HTTPStatus.isOfGateway($0) } == [502, 504])
+        #expect((100...599).filter { HTTPStatus.isMissing($0) } == [404, 410])
+    }
+
     @Test func aTokenIsFoundInItsHeader() {
         #expect(HeaderNames.token(inAuthorization: HeaderNames.bearer("t0k")) == "t0k")
         #expect(HeaderNames.token(inAuthorization: "BEARER x") == "x")

@@ -189,7 +189,7 @@ extension CloudDatabaseClient {
             if stream.status == 429 || stream.status >= 500 {
                 throw CKError(TransportResponse(status: stream.status, headers: stream.headers))
             }
-            let isMissing = stream.status == 404 || stream.status == 410
+            let isMissing = HTTPStatus.isMissing(stream.status)
             throw CKError(
                 .assetNotAvailable, "the download of an asset failed with HTTP status \(stream.status)",
                 userInfo: isMissing ? [CKError.assetMissingKey: NSNumber(value: true)] : [:])

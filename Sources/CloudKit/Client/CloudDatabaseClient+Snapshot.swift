@@ -33,7 +33,7 @@ extension CloudDatabaseClient {
                 }
                 if isContent { return body.isEmpty ? nil : body }
                 let response = TransportResponse(status: stream.status, headers: stream.headers, body: body)
-                guard [200, 400, 404, 410, 416].contains(stream.status) else { throw CKError(response) }
+                guard [200, 400, 416].contains(stream.status) || HTTPStatus.isMissing(stream.status) else { throw CKError(response) }
                 // A missing zone is no missing snapshot.
                 if let error = try? WireError(json: response.body), error.code == .zoneNotFound { throw CKError(response) }
                 return nil

@@ -30,7 +30,8 @@ extension CKError {
     package static let historyLostKey = "TarnServerHistoryLost"
     /// Key of the change tag of the last change in that backup.
     package static let restoredChangeTagKey = "TarnServerRestoredChangeTag"
-    /// Key in the error of a download that the server answered with 404 or 410: it has no such asset, or not at this address.
+    /// Key in the error of a download that the server answered with a status of `HTTPStatus.isMissing`: it has no such asset, or not at this
+    /// address.
     package static let assetMissingKey = "TarnAssetMissing"
 
     /// Creates the error of a request or of one item. The caller adds the records of a conflict.
@@ -89,8 +90,6 @@ extension CKError {
 }
 
 extension TransportResponse {
-    /// Whether a gateway sent it for a server that did not respond, or not in time: that may have executed the request.
-    ///
-    /// Source: RFC 9110, sections 15.6.3 and 15.6.5. Servers with CloudKit's protocol have a reason in each error.
-    var isOfGateway: Bool { [502, 504].contains(status) && (try? WireError(json: body)) == nil }
+    /// Whether a gateway sent it, and not a server with a reason.
+    var isOfGateway: Bool { HTTPStatus.isOfGateway(status) && (try? WireError(json: body)) == nil }
 }

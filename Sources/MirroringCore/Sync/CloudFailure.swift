@@ -21,7 +21,7 @@ package struct CloudFailure: Error, Hashable, Sendable {
     package var isHistoryLost = false
     /// With ``isHistoryLost``: the last version in the backup. Later ones are lost; nil if it is unknown which ones are.
     package var restoredVersion: RestoredVersion?
-    /// Whether a server answered the download of an asset with 404 or 410: it has no such asset, or not at this address.
+    /// Whether a server answered the download of an asset with a status of `HTTPStatus.isMissing`: it has no such asset, or not at this address.
     package var isAssetMissing = false
 
     package init(_ code: AppErrorCode, _ reason: String, retryAfter: Duration? = nil) {

@@ -62,7 +62,7 @@ extension MirrorClient {
         guard response.status == 200 else {
             if response.status == 429 || response.status >= 500 { throw CloudFailure(response) }
             var failure = CloudFailure(.assetNotAvailable, "the download of an asset failed with HTTP status \(response.status)")
-            failure.isAssetMissing = response.status == 404 || response.status == 410
+            failure.isAssetMissing = HTTPStatus.isMissing(response.status)
             throw failure
         }
         guard response.body.count == size, Hex.text(SHA256.hash(response.body)) == asset.fileChecksum.lowercased() else {

@@ -131,8 +131,7 @@ struct MirrorClient: Sendable {
         }
         let bytes = [UInt8](response.body)
         let hasReason = (try? WireError(json: bytes)) != nil
-        // A gateway sends these for a server that did not respond, or not in time. Source: RFC 9110, sections 15.6.3 and 15.6.5.
-        if !hasReason, [502, 504].contains(response.status) {
+        if !hasReason, HTTPStatus.isOfGateway(response.status) {
             let failure = CloudFailure(response)
             throw CloudFailure(
                 .serverResponseLost, failure.reason + "; the server may have saved the change", retryAfter: failure.retryAfter)
