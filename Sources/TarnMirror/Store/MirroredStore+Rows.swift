@@ -22,11 +22,7 @@ extension MirroredStore {
             ids[mapping.model.entities[key.entityIndex].root, default: []].append(id)
         }
         for (root, ids) in ids.sorted(by: { $0.key < $1.key }) {
-            for start in stride(from: 0, to: ids.count, by: Self.objectsMax) {
-                let part = Array(ids[start..<min(start + Self.objectsMax, ids.count)])
-                let request = NSFetchRequest<NSManagedObject>(entityName: mapping.model.entities[root].name)
-                request.predicate = NSPredicate(format: "SELF IN %@", argumentArray: [part])
-                request.affectedStores = [store]
+            for request in requests(for: ids, of: mapping.model.entities[root].name) {
                 request.returnsObjectsAsFaults = false
                 for object in try context.fetch(request) { if let key = try keys.key(of: object.objectID) { found[key] = object } }
             }
@@ -44,16 +40,23 @@ extension MirroredStore {
             ids[entity, default: []].append(id)
         }
         for (entity, ids) in ids.sorted(by: { $0.key < $1.key }) {
-            for start in stride(from: 0, to: ids.count, by: Self.objectsMax) {
-                let request = NSFetchRequest<NSManagedObject>(entityName: entity)
-                request.predicate = NSPredicate(
-                    format: "SELF IN %@", argumentArray: [Array(ids[start..<min(start + Self.objectsMax, ids.count)])])
-                request.affectedStores = [store]
+            for request in requests(for: ids, of: entity) {
                 request.fetchLimit = 1
                 if try !context.fetch(request).isEmpty { return true }
             }
         }
         return false
+    }
+
+    /// Returns requests for objects of an entity, one for as many as a query may name.
+    private func requests(for ids: [NSManagedObjectID], of entity: String) -> [NSFetchRequest<NSManagedObject>] {
+        stride(from: 0, to: ids.count, by: Self.objectsMax).map { start in
+            let request = NSFetchRequest<NSManagedObject>(entityName: entity)
+            let part = Array(ids[start..<min(start + Self.objectsMax, ids.count)])
+            request.predicate = NSPredicate(format: "SELF IN %@", argumentArray: [part])
+            request.affectedStores = [store]
+            return request
+        }
     }
 
     func rows(_ wanted: some Sequence<RowKey>) throws -> [RowKey: Row] {

@@ -16,8 +16,8 @@ import MirroringCore
 ///
 /// A process that ends before the rows are saved finds no transaction named J in history, and drops the journal: the page is fetched again.
 /// One that ends behind that finds it, and applies the journal. If the app deleted that part of history, the objects that the journal adds
-/// show whether the rows were saved: their IDs were assigned for it, and no other object has them. Exports need no journal: names of new records are saved before anything is
-/// sent, in one save with the history token that they follow from.
+/// show whether the rows were saved: their IDs were assigned for it, and no other object has them. Exports need no journal: names of new
+/// records are saved before anything is sent, in one save with the history token that they follow from.
 ///
 /// Calls block their thread: they are made on the mirror's own queue.
 ///
