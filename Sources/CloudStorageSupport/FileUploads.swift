@@ -200,8 +200,8 @@ extension FileUploads {
 
     /// Opens the file of an asset that has a row.
     ///
-    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if the data folder lacks the file.
-    package func open(_ asset: StoredAsset, part: Int64) async throws -> (any AssetReader)? {
+    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if neither the data folder nor the store of objects has the file.
+    package func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader {
         let path = assetFolder.file(part: part, checksum: asset.checksum)
         if assetObjects == nil || access(path, R_OK) == 0 {
             do {
@@ -211,7 +211,8 @@ extension FileUploads {
                 throw StorageFailure.missingFile
             }
         }
-        return try await claimedObjects()?.open(asset, part: try await objectPart(of: part))
+        guard let objects = try await claimedObjects() else { throw StorageFailure.missingFile }
+        return try await objects.open(asset, part: try await objectPart(of: part))
     }
 
     /// Removes objects that no row has.

@@ -103,12 +103,13 @@ struct S3ServerTests {
             // As another process, which has to find it.
             let other = S3Assets(client: try server.client(prefix: prefix))
             try await other.claim("tarn-1", makesOwner: false)
-            let reader = try #require(try await other.open(asset, part: -7))
+            let reader = try await other.open(asset, part: -7)
             let isSame = try await Self.read(reader) == bytes
             #expect(isSame, "\(bytes.count) bytes")
             // Across the border of two parts.
             if blocks.count > 1 { #expect(try await reader.read(at: (5 << 20) - 1, count: 2) == [19, 20]) }
-            #expect(try await other.open(asset, part: 8) == nil)
+            let failure = await #expect(throws: StorageFailure.self) { try await other.open(asset, part: 8) }
+            #expect(failure == .missingFile)
         }
         let later = CloudService.Surroundings.system.now() + 2 * 86_400_000
         try await assets.removeUnreferenced(now: later) { _, _ in true }

@@ -32,7 +32,7 @@ package struct StorageFailure: Error, Hashable, Sendable {
     package static let isArriving = StorageFailure(.arriving, "a move to the database has not ended")
     /// A commit whose outcome no later attempt could read.
     package static let inDoubt = StorageFailure(.inDoubt, "the connection was lost during a commit: its outcome could not be read")
-    /// The data folder lacks the file of an asset that the database has.
+    /// The file of an asset that the database has is missing from the data folder, or from the S3 store.
     package static let missingFile = StorageFailure(.unavailable, "the file of an asset is missing")
     /// A database that no server has used yet.
     package static let noData = StorageFailure(.unknownName, "the database has no data of a tarn server")

@@ -40,9 +40,10 @@ package protocol AssetObjects: Sendable {
     /// Removes an object that ``add(_:at:part:)`` made and no row has. One that stays is removed with the unreferenced ones.
     func discard(_ name: String) async
 
-    /// - Returns: Nil without an object.
-    /// - Throws: `StorageFailure`.
-    func open(_ asset: StoredAsset, part: Int64) async throws -> (any AssetReader)?
+    /// Opens the object of an asset that has a row.
+    ///
+    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` without an object.
+    func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader
 
     /// Removes all objects of a partition.
     ///

@@ -131,18 +131,37 @@ package final class S3Assets: AssetObjects {
 
     // MARK: Reading
 
-    package func open(_ asset: StoredAsset, part: Int64) async throws -> (any AssetReader)? {
+    package func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader {
         try await Self.translating {
-            guard let name = try await name(of: asset, part: part) else { return nil }
-            return S3Reader(asset: asset, name: name, objects: self, readAhead: sharedWindows)
+            S3Reader(asset: asset, name: try await presentName(of: asset, part: part), objects: self, readAhead: sharedWindows)
         }
+    }
+
+    /// The newest object of an asset. A byte of a known one is read: a response must not begin if the store has lost the object since.
+    ///
+    /// - Throws: ``S3Failure``; ``StorageFailure/missingFile`` without an object.
+    private func presentName(of asset: StoredAsset, part: Int64) async throws -> ObjectName {
+        if asset.size > 0, let known = knownName(of: asset, part: part) {
+            do {
+                _ = try await client.get(known.key, 0..<1)
+                return known
+            } catch let failure as S3Failure where failure.isMissingObject {
+                forget(known)
+            }
+        }
+        guard let name = try await name(of: asset, part: part) else { throw StorageFailure.missingFile }
+        return name
+    }
+
+    private func knownName(of asset: StoredAsset, part: Int64) -> ObjectName? {
+        names.withLock { $0[Place(part: part, checksum: asset.checksum)] }
     }
 
     /// The newest object of an asset.
     ///
     /// - Throws: ``S3Failure``, with `.damaged` if it has another size.
     func name(of asset: StoredAsset, part: Int64) async throws -> ObjectName? {
-        if let known = names.withLock({ $0[Place(part: part, checksum: asset.checksum)] }) { return known }
+        if let known = knownName(of: asset, part: part) { return known }
         var newest: (name: ObjectName, size: Int64)?
         var continuation: String?
         repeat {

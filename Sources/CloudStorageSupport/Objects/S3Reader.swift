@@ -91,7 +91,8 @@ actor S3Reader: AssetReader {
             return try await objects.client.get(name.key, range)
         } catch let failure as S3Failure where failure.isMissingObject {
             objects.forget(name)
-            guard let other = try await objects.name(of: asset, part: name.part), other != name else { throw failure }
+            guard let other = try await objects.name(of: asset, part: name.part) else { throw StorageFailure.missingFile }
+            guard other != name else { throw failure }
             name = other
             return try await objects.client.get(name.key, range)
         }

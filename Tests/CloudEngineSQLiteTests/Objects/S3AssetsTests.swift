@@ -168,6 +168,29 @@ import Testing
         #expect(try await reader.read(at: 0, count: 3) == [1, 2, 3])
     }
 
+    /// The server answers as for a missing file of its folder, whether the process knows the lost object or not.
+    @Test func aLostObjectIsAMissingFile() async throws {
+        let shop = try Shop()
+        let asset = try await shop.upload("u", [1, 2, 3])
+        #expect(try await shop.read(asset) == [1, 2, 3])
+        let started = try shop.bucket.assets()
+        for key in shop.bucket.keys { shop.bucket[key] = nil }
+        let known = await #expect(throws: StorageFailure.self) { try await shop.store.open(checksum: asset.checksum, in: Self.mia) }
+        #expect(known == .missingFile)
+        let unknown = await #expect(throws: StorageFailure.self) { try await started.open(asset, part: 1) }
+        #expect(unknown == .missingFile)
+    }
+
+    /// A reader that found the object, and a store that has lost it since.
+    @Test func anObjectThatIsLostDuringARead() async throws {
+        let shop = try Shop()
+        let asset = try await shop.upload("u", [1, 2, 3])
+        let reader = try #require(try await shop.store.open(checksum: asset.checksum, in: Self.mia))
+        for key in shop.bucket.keys { shop.bucket[key] = nil }
+        let failure = await #expect(throws: StorageFailure.self) { try await reader.read(at: 0, count: 3) }
+        #expect(failure == .missingFile)
+    }
+
     @Test func filesFromBeforeStayInTheFolder() async throws {
         let folder = TemporaryFolder()
         let bucket = MemoryBucket()
