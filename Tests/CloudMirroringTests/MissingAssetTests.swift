@@ -9,6 +9,7 @@ import CoreData
 import Foundation
 import ManagedModel
 import MirroringCore
+import Synchronization
 import TestBasics
 import Testing
 
@@ -25,13 +26,14 @@ import Testing
         let wire: Faults
 
         init(
-            model: Model = Posts.model, limits: Limits = Limits(), describe: (NSPersistentStoreDescription) throws -> Void = { _ in }
+            model: Model = Posts.model, limits: Limits = Limits(), describe: (NSPersistentStoreDescription) throws -> Void = { _ in },
+            configure: (inout SyncEnvironment) -> Void = { _ in }
         ) async throws {
             cloud = try InProcessCloud(limits: limits)
             tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"), model: model, describe: describe)
             let transport = try await cloud.addDevice("phone", of: "mia")
             wire = Faults(transport)
-            phone = try Device("phone", transport, over: wire, model: model, describe: describe)
+            phone = try Device("phone", transport, over: wire, model: model, describe: describe, configure: configure)
         }
 
         /// The phone after a relaunch.
@@ -45,11 +47,20 @@ import Testing
             phone.container.pauseSyncing()
             try tablet.edit(edit)
             try await tablet.container.sync(timeout: .seconds(600))
-            try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+            try loseAssets()
             phone.container.resumeSyncing()
         }
 
-        func restoreAssets() throws { try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets") }
+        func loseAssets() throws { try Self.loseAssets(of: cloud) }
+        func restoreAssets() throws { try Self.restoreAssets(of: cloud) }
+
+        static func loseAssets(of cloud: InProcessCloud) throws {
+            try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        }
+
+        static func restoreAssets(of cloud: InProcessCloud) throws {
+            try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
+        }
 
         func post(_ title: String) async throws -> Record {
             let records = try await cloud.databases(of: Device.containerIdentifier).flatMap(\.zones).flatMap(\.records)
@@ -183,6 +194,82 @@ import Testing
         #expect(fields["CD_content_ckAsset"]?.value == nil)
     }
 
+    /// At the end of an import, a day after the last attempt.
+    @Test func theValueIsFetchedAgainOnceADay() async throws {
+        let clock = WallClock()
+        let stage = try await Stage(configure: { $0.now = { clock.now } })
+        let phone = stage.phone
+        try await sync(phone)
+        try await stage.loseAssets(ofEdit: { $0.insert("Post", ["title": "a", "content": Self.long]) })
+        try await sync(phone)
+        try stage.restoreAssets()
+        clock.advance(seconds: 86_000)
+        try await sync(phone)
+        #expect(try phone.unreadable == ["content missingAsset"])
+        clock.advance(seconds: 86_400)
+        try await sync(phone)
+        #expect(try phone.unreadable == [])
+        #expect(try phone.text("content", of: "a") == Self.long)
+        #expect(phone.container.syncStatus.unreadableCount == 0)
+    }
+
+    @Test func anAddressThatIsGoneIsThatOfAMissingAsset() async throws {
+        let stage = try await Stage()
+        let (tablet, phone) = (stage.tablet, stage.phone)
+        try await sync(phone)
+        let gone = Faults.Fault.refuse(status: 410, WireError(.notFound, "gone"))
+        // At the address of the page, and at the present one.
+        stage.wire.plan("asset", gone, gone)
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": Self.long]) }
+        try await sync(tablet, phone)
+        #expect(stage.wire.isSpent)
+        #expect(try phone.unreadable == ["content missingAsset"])
+        #expect(try errors(phone).contains { $0.contains("Post.content") })
+        try tablet.set("title", of: "a", to: "a2")
+        try await sync(tablet, phone)
+        #expect(try phone.text("content", of: "a2") == Self.long)
+    }
+
+    /// Its record in the zone of the share could not have the value.
+    @Test func anObjectWithAMissingAssetIsNotSharedAndStaysInItsZone() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try Device("tablet", try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { context in
+            context.insert("Post", ["title": "a", "content": Self.long])
+            context.insert("Post", ["title": "b"])
+        }
+        try await sync(tablet)
+        try Stage.loseAssets(of: cloud)
+        let phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"))
+        try await sync(phone)
+        #expect(try phone.unreadable == ["content missingAsset"])
+        let refusal = await #expect(throws: CKError.self) { _ = try await phone.share("a") }
+        #expect(refusal?.code == .invalidArguments)
+        #expect(refusal?.localizedDescription.contains("does not have an asset") == true)
+
+        try await phone.share("b")
+        try phone.edit { context in
+            let posts = try ["a", "b"].compactMap { try context.post(titled: $0) }
+            context.insert("Tag", ["name": "both"]).setValue(Set(posts), forKey: "posts")
+        }
+        try await sync(phone)
+        #expect(try await Self.zone(ofPost: "a", cloud) == "com.apple.coredata.cloudkit.zone")
+        #expect(try await Self.zone(ofPost: "b", cloud) != "com.apple.coredata.cloudkit.zone")
+        #expect(try phone.unreadable == ["content missingAsset"])
+        try Stage.restoreAssets(of: cloud)
+        try await phone.kill()
+        let again = try Device.sharing("again", try await cloud.addDevice("again", of: "mia"), file: phone.file)
+        try await sync(again)
+        #expect(try again.unreadable == [])
+        #expect(try again.text("content", of: "a") == Self.long)
+    }
+
+    private static func zone(ofPost title: String, _ cloud: InProcessCloud) async throws -> String? {
+        try await cloud.databases(of: Device.containerIdentifier).flatMap(\.zones).first { zone in
+            zone.records.contains { $0.fields["CD_title"]?.value == .string(title) }
+        }?.name
+    }
+
     @Test func anObjectThatRequiresTheValueIsWithheldUntilItArrives() async throws {
         var model = Posts.model
         model.entities[0].attributes[1].isOptional = false
@@ -234,4 +321,13 @@ import Testing
         #expect(try phone.unreadable == [])
         #expect(try errors(phone).allSatisfy { !$0.contains("Post.content") })
     }
+}
+
+/// The time of a device, which a test moves.
+private final class WallClock: Sendable {
+    private let time = Mutex(Date(timeIntervalSince1970: 1_900_000_000))
+
+    var now: Date { time.withLock { $0 } }
+
+    func advance(seconds: Double) { time.withLock { $0 += seconds } }
 }

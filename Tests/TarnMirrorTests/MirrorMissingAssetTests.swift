@@ -79,6 +79,41 @@ import Testing
         #expect(try await record("a", cloud).fields["CD_scan_ckAsset"]?.value == nil)
     }
 
+    @Test func theNextChangeOfTheRecordBringsTheValue() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { $0.insert("Note", ["title": "a", "scan": Self.scan]) }
+        try await tablet.sync()
+        try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        let phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"))
+        try await phone.sync()
+        await phone.until { $0.unreadableCount == 1 }
+        try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
+        // The attempts of this launch are over.
+        try await phone.sync()
+        #expect(try scan("a", phone) == nil)
+        try tablet.edit { try $0.object("Note", "a").setValue("a2", forKey: "title") }
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(try scan("a2", phone) == Self.scan)
+        await phone.until { $0.unreadableCount == 0 }
+        #expect(try await phone.mirror.unreadableValues().isEmpty)
+    }
+
+    @Test func anAddressThatIsGoneIsThatOfAMissingAsset() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
+        try tablet.edit { $0.insert("Note", ["title": "a", "scan": Self.scan]) }
+        try await tablet.sync()
+        let faults = Refusals()
+        // At the address of the page and at the present one, by the import and by the attempt that follows it.
+        faults.refuseAssets(410, 410, 410, 410)
+        let phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"), faults: faults)
+        try await phone.sync()
+        await phone.until { $0.unreadableCount == 1 }
+        #expect(try await phone.mirror.unreadableValues().map(\.recordName) == [record("a", cloud).recordName])
+    }
+
     /// Only a missing asset is quarantined, and only at the address that its record has now.
     @Test func otherFailuresAreRetried() async throws {
         let cloud = try InProcessCloud()
