@@ -46,10 +46,13 @@ private final class EditedNote: CKSyncEngineDelegate {
     }
 }
 
-/// An app that fetches again, in a task of its own, when a fetch begins.
+/// An app that fetches or sends, in a task of its own, when a fetch begins.
 private final class TaskStarter: CKSyncEngineDelegate {
+    private let action: @Sendable (CKSyncEngine) async throws -> Void
     private let isStarted = Mutex(false)
     let results = AsyncStream<CKError?>.makeStream()
+
+    init(_ action: @escaping @Sendable (CKSyncEngine) async throws -> Void) { self.action = action }
 
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         guard case .willFetchChanges = event else { return }
@@ -60,7 +63,7 @@ private final class TaskStarter: CKSyncEngineDelegate {
         guard isFirst else { return }
         Task {
             do {
-                try await syncEngine.fetchChanges()
+                try await action(syncEngine)
                 results.continuation.yield(nil)
             } catch {
                 results.continuation.yield(error as? CKError ?? CKError(.internalError))
@@ -71,6 +74,43 @@ private final class TaskStarter: CKSyncEngineDelegate {
     func nextRecordZoneChangeBatch(
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
+/// An app that waits for fetches and sends in child tasks, when a fetch begins.
+private final class ChildTasks: CKSyncEngineDelegate {
+    private let found = Mutex<[CKError.Code?]>([])
+
+    var codes: [CKError.Code?] { found.withLock { $0 } }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard case .willFetchChanges = event else { return }
+        async let fetched = Self.code { try await syncEngine.fetchChanges() }
+        let others = await withTaskGroup(of: CKError.Code?.self) { group in
+            group.addTask { await Self.code { try await syncEngine.sendChanges() } }
+            group.addTask {
+                async let grandchild = Self.code { try await syncEngine.fetchChanges() }
+                return await grandchild
+            }
+            var codes: [CKError.Code?] = []
+            for await code in group { codes.append(code) }
+            return codes
+        }
+        let codes = [await fetched] + others
+        found.withLock { $0 += codes }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+
+    private static func code(_ body: @Sendable () async throws -> Void) async -> CKError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? CKError)?.code
+        }
+    }
 }
 
 /// An app with a delegate that takes its time when a fetch begins, and notes the states that it receives.
@@ -257,12 +297,36 @@ extension CKSyncEngine.PendingDatabaseChange {
     }
 
     @Test func aTaskOfADelegatesMethodMayFetch() async throws {
-        let starter = TaskStarter()
+        let starter = TaskStarter { try await $0.fetchChanges() }
         let engine = engine(try await TestCloud().device("phone"), starter)
         try await engine.fetchChanges()
         var results = starter.results.stream.makeAsyncIterator()
         let result = await results.next()
         let failure = try #require(result)
         #expect(failure == nil)
+    }
+
+    @Test func aTaskOfADelegatesMethodMaySend() async throws {
+        let starter = TaskStarter { try await $0.sendChanges() }
+        let device = try await TestCloud().device("phone")
+        let engine = engine(device, starter)
+        engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
+        try await engine.fetchChanges()
+        var results = starter.results.stream.makeAsyncIterator()
+        let result = await results.next()
+        let failure = try #require(result)
+        #expect(failure == nil)
+        #expect(engine.state.pendingDatabaseChanges.isEmpty)
+        #expect(try await device.container.privateCloudDatabase.allRecordZones().map(\.zoneID).contains(zoneID))
+    }
+
+    /// The method waits for them, and they would wait for its end.
+    @Test func aChildTaskOfADelegatesMethodIsRefused() async throws {
+        let app = ChildTasks()
+        let engine = engine(try await TestCloud().device("phone"), app)
+        try await engine.fetchChanges()
+        #expect(app.codes == [.invalidArguments, .invalidArguments, .invalidArguments])
+        // The engine is usable after it.
+        try await engine.sendChanges()
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudKit
+@testable import CloudKit
 import CloudWire
 import Synchronization
 import Testing
@@ -22,11 +22,28 @@ private final class FetchedNames: CKSyncEngineDelegate {
     ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
 }
 
-/// Zones that cannot be fetched.
+/// An app that notes the engine's token when it receives a list of zones.
+private final class Tokens: CKSyncEngineDelegate {
+    private let texts = Mutex<[String?]>([])
+
+    var all: [String?] { texts.withLock { $0 } }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        guard case .fetchedDatabaseChanges = event else { return }
+        let text = syncEngine.state.stored.value.databaseToken?.text
+        texts.withLock { $0.append(text) }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
+/// Zones that cannot be fetched, and the order of tokens and events.
 @Suite(.timeLimit(.minutes(1))) struct SyncEngineFetchTests {
     private let caller = RecordingTransport.Answer.ok(UserIdentity(userRecordName: "_mia"))
 
-    private func engine(_ transport: RecordingTransport, _ delegate: FetchedNames) -> CKSyncEngine {
+    private func engine(_ transport: RecordingTransport, _ delegate: some CKSyncEngineDelegate) -> CKSyncEngine {
         var configuration = CKSyncEngine.Configuration(
             database: container(transport).privateCloudDatabase, stateSerialization: nil, delegate: delegate)
         configuration.automaticallySync = false
@@ -68,5 +85,16 @@ private final class FetchedNames: CKSyncEngineDelegate {
         #expect(error?.code == .assetNotAvailable)
         #expect(names.all == ["note"])
         #expect(engine.state.zoneIDsWithUnfetchedServerChanges.map(\.zoneName) == ["Photos"])
+    }
+
+    /// A process that ends before the app has handled the event must get it again: a zone that was deleted is in no later list.
+    @Test func theDatabaseTokenIsStoredBehindItsEvent() async throws {
+        let transport = RecordingTransport(
+            caller, list("Notes"), page("Notes", Record(recordName: "note", recordType: "Note", recordChangeTag: "1")))
+        let tokens = Tokens()
+        let engine = engine(transport, tokens)
+        try await engine.fetchChanges()
+        #expect(tokens.all == [nil])
+        #expect(engine.state.stored.value.databaseToken?.text == "database")
     }
 }

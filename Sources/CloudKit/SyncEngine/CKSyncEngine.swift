@@ -8,8 +8,9 @@ import Foundation
 ///
 /// Use one engine for a database. With `automaticallySync` it fetches after a push and sends after changes are added.
 /// ``fetchChanges(_:)`` and ``sendChanges(_:)`` run immediately, and return after the delegate has handled all
-/// resulting events. Called from within a delegate's method they throw, since they would wait for themselves. A task that
-/// the method starts, and does not wait for, may call them.
+/// resulting events. Called from within a delegate's method, or from a child task of it (`async let`, a task group), they throw,
+/// since they would wait for themselves. Any other task that the method starts may call them, and they run once the method has
+/// returned: a method that waits for such a task, for its `value` for example, never returns.
 ///
 /// Source: Apple's documentation of `CKSyncEngine`. Differs: the engine runs immediately instead of "when the system
 /// sees fit".
@@ -25,9 +26,6 @@ public final class CKSyncEngine: Sendable {
     private let calls = Gate()
     private let current = Locked<[UUID: Task<Void, any Error>]>([:])
     let schedule: SyncSchedule
-
-    /// The call of the delegate that the present task makes, or that the task that started it made.
-    @TaskLocal private static var delegateCall: DelegateCall?
 
     /// Creates an engine. With `automaticallySync` it starts immediately. The public database traps.
     public init(_ configuration: Configuration) {
@@ -69,9 +67,10 @@ public final class CKSyncEngine: Sendable {
     ///
     /// - Parameter body: Receives the database bound to the account of this state.
     func run(_ body: @escaping @Sendable (CKDatabase) async throws -> Void) async throws {
-        guard Self.delegateCall?.isOfPresentTask != true else {
+        guard !DelegateExecutor.isOfPresentTask else {
             throw CKError(
-                .invalidArguments, "a delegate's method must not fetch or send: it would deadlock; start a task instead")
+                .invalidArguments,
+                "a delegate's method, or a child task of it, must not fetch or send: it would deadlock; start a task with Task { } instead")
         }
         let id = UUID()
         let task = Task {
@@ -134,9 +133,7 @@ public final class CKSyncEngine: Sendable {
     func ask<Answer: Sendable>(_ question: @Sendable (any CKSyncEngineDelegate) async -> Answer) async -> Answer? {
         guard let delegate = configuration.delegate else { return nil }
         await calls.enter()
-        let call = DelegateCall()
-        let response = await Self.$delegateCall.withValue(call) { await question(delegate) }
-        call.end()
+        let response = await withTaskExecutorPreference(DelegateExecutor.shared) { await question(delegate) }
         calls.leave()
         return response
     }
@@ -189,20 +186,4 @@ public final class CKSyncEngine: Sendable {
         guard let previous else { return .signIn(currentUser: current) }
         return .switchAccounts(previousUser: CKRecord.ID(recordName: previous), currentUser: current)
     }
-}
-
-/// One call of the delegate.
-///
-/// Tasks that a method of the delegate starts inherit its task-local values, so these alone do not show whether the method is running.
-private final class DelegateCall: Sendable {
-    private let task = DelegateCall.presentTask
-    /// A later task may have the identity of one that has ended.
-    private let hasEnded = Locked(false)
-
-    /// Whether the present task is in the call.
-    var isOfPresentTask: Bool { !hasEnded.value && task == Self.presentTask }
-
-    func end() { hasEnded.update { $0 = true } }
-
-    private static var presentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
