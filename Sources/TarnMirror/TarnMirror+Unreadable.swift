@@ -40,7 +40,7 @@ extension MirroredStore {
                 guard state.stage != .needsDelete, let id = try keys.objectID(of: state.key),
                     let entity = mapping.entities[state.key.entityIndex]
                 else { return [] }
-                return state.encrypted.quarantined.map { field, _ in
+                return state.fieldStates.quarantined.map { field, _ in
                     let attribute = entity.properties.first { $0.fieldName == field }?.modelName ?? field
                     return TarnMirror.UnreadableValue(objectID: id, attributeName: attribute, recordName: state.recordName)
                 }

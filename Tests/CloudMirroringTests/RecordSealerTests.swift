@@ -42,7 +42,7 @@ import Testing
         #expect(bytes.count == 1 + 8 + 8 + 12 + 7 + 16)
         let opened = try opened(sealed)
         #expect(opened.fields["CD_content"] == plain.fields["CD_content"])
-        #expect(opened.encryption["CD_content"]?.version == 5)
+        #expect(opened.fieldStates["CD_content"]?.version == 5)
     }
 
     @Test func valueOfAnotherPlaceIsDamaged() throws {
@@ -53,15 +53,15 @@ import Testing
         ] {
             let found = try opened(sealed, in: place)
             #expect(found.fields["CD_content"] == nil)
-            #expect(found.encryption["CD_content"]?.problem == .damaged)
+            #expect(found.fieldStates["CD_content"]?.problem == .damaged)
             #expect(found.fields["CD_title"] == plain.fields["CD_title"])
         }
         var moved = record(sealed.fields)
         moved.recordName = "R2"
-        #expect(try opened(moved).encryption["CD_content"]?.problem == .damaged)
+        #expect(try opened(moved).fieldStates["CD_content"]?.problem == .damaged)
         var exchanged = sealed
         exchanged.fields["CD_photo"] = sealed.fields["CD_content"]
-        #expect(try opened(exchanged).encryption["CD_photo"]?.problem == .damaged)
+        #expect(try opened(exchanged).fieldStates["CD_photo"]?.problem == .damaged)
     }
 
     @Test func numberCannotBeChanged() throws {
@@ -72,30 +72,30 @@ import Testing
             changed[index] ^= 1
             var record = sealed
             record.fields["CD_content"] = Field(.bytes(changed), isEncrypted: true)
-            #expect(try opened(record).encryption["CD_content"]?.problem != nil, "byte \(index)")
+            #expect(try opened(record).fieldStates["CD_content"]?.problem != nil, "byte \(index)")
         }
         for count in [0, 1, 16, 17, bytes.count - 1] {
             var record = sealed
             record.fields["CD_content"] = Field(.bytes(Array(bytes.prefix(count))), isEncrypted: true)
-            #expect(try opened(record).encryption["CD_content"]?.problem == .damaged)
+            #expect(try opened(record).fieldStates["CD_content"]?.problem == .damaged)
         }
         var text = sealed
         text.fields["CD_content"] = Field(.string("not encrypted at all"))
-        #expect(try opened(text).encryption["CD_content"]?.problem == .damaged)
+        #expect(try opened(text).fieldStates["CD_content"]?.problem == .damaged)
     }
 
     @Test func missingKeyIsNamed() throws {
         let sealed = try sealer().sealed(plain, versions: ["CD_content": 1], in: Self.home)
         let other = "tarn-key-1:" + Data(repeating: 8, count: 32).base64EncodedString()
         let found = try sealer(other).opened(sealed, Self.mapping, in: Self.home)
-        #expect(found.encryption["CD_content"]?.problem == .missingKey("11c3b61cb580e6f8"))
+        #expect(found.fieldStates["CD_content"]?.problem == .missingKey("11c3b61cb580e6f8"))
     }
 
     /// The server cannot claim that a value was quarantined, or accepted.
     @Test func fieldOfTheServerWithTheNameOfTheDevicesOwnIsIgnored() throws {
         var sealed = try sealer().sealed(plain, versions: ["CD_content": 5], in: Self.home)
         sealed.fields["ckEncryption"] = Field(.string("CD_content 9 - stale"))
-        let found = try opened(sealed).encryption
+        let found = try opened(sealed).fieldStates
         #expect(found["CD_content"]?.version == 5)
         #expect(found["CD_content"]?.problem == nil)
     }
@@ -106,12 +106,12 @@ import Testing
         let found = try opened(sealed)
         #expect(found.fields["CD_content_ckAsset"] == asset)
         #expect(found.fields["CD_content"] == nil)
-        #expect(found.encryption["CD_content"]?.problem == nil)
+        #expect(found.fieldStates["CD_content"]?.problem == nil)
         var exchanged = sealed
         exchanged.fields["CD_content_ckAsset"] = Field(.asset(AssetValue(fileChecksum: "bb", size: 3)))
         let bad = try opened(exchanged)
         #expect(bad.fields["CD_content_ckAsset"] == nil)
-        #expect(bad.encryption["CD_content"]?.problem == .stale)
+        #expect(bad.fieldStates["CD_content"]?.problem == .stale)
         // An asset next to an inline value is not the value.
         var added = try sealer().sealed(
             record(["CD_content": Field(.string(""), isEncrypted: true)]), versions: ["CD_content": 2], in: Self.home)
@@ -125,8 +125,8 @@ import Testing
         let bytes = [UInt8](try #require(Data(base64Encoded: sample)))
         let found = try opened(record(["CD_content": Field(.bytes(bytes), isEncrypted: true)]))
         #expect(found.fields["CD_content"]?.value == .string("written before numbers"))
-        #expect(found.encryption["CD_content"]?.version == 0)
-        #expect(found.encryption["CD_content"]?.problem == nil)
+        #expect(found.fieldStates["CD_content"]?.version == 0)
+        #expect(found.fieldStates["CD_content"]?.problem == nil)
     }
 
     @Test func valuesOfANewerModelAreEncryptedAgainForAnotherZone() throws {

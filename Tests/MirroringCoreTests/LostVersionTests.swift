@@ -177,9 +177,9 @@ import ValueSimulation
         record.created = RecordStamp(timestamp: 1, userRecordName: "_user")
         record.fields["CD_entityName"] = Field(.string("Thing"))
         if let value { record.fields["CD_x"] = Field(.string(value), isEncrypted: true) }
-        var encryption = EncryptedFields()
-        encryption["CD_x"] = EncryptedFields.Entry(version: number, tag: tag)
-        record.encryption = encryption
+        var states = FieldStates()
+        states["CD_x"] = FieldStates.Entry(version: number, tag: tag)
+        record.fieldStates = states
         return ImportPage(records: [record], deletions: [], askedWith: nil, token: version, moreComing: false, generation: fetch)
     }
 
@@ -193,7 +193,7 @@ import ValueSimulation
         let key = try #require(device.liveKeys.first)
         #expect(device.value("x", of: key) == own.map { StoredValue.string($0) } ?? .null)
         #expect(device.conflicts.map(\.losing) == [.string("other")])
-        #expect(device.records["t"]?.encrypted.hasQuarantined == false)
+        #expect(device.records["t"]?.fieldStates.hasQuarantined == false)
         let sent = try #require(device.planBatch().items.first)
         #expect(sent.record.fields["CD_x"]?.value == own.map { FieldValue.string($0) })
         #expect(sent.versions == ["CD_x": 7])

@@ -165,8 +165,8 @@ import ValueSimulation
     @Test func aForgedQuarantineIsTakenOut() {
         var forged = Record(recordName: "a", recordType: "CD_Post", fields: ["CD_title": Field(.string("a"))])
         forged.quarantine("CD_title", .missingAsset)
-        #expect(forged.encryption.hasQuarantined)
-        #expect(forged.withoutEncryption.encryption.isEmpty)
-        #expect(forged.withoutEncryption.fields.isEmpty)
+        #expect(forged.fieldStates.hasQuarantined)
+        #expect(forged.withoutFieldStates.fieldStates.isEmpty)
+        #expect(forged.withoutFieldStates.fields.isEmpty)
     }
 }

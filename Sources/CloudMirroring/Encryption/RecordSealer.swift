@@ -14,7 +14,7 @@ import SystemSupport
 ///     version 3   key id    number    nonce      kind and value     tag
 ///
 /// The associated data are the header and the value's ``Place``: a value cannot be moved, and its number cannot be changed. A record's
-/// values of one field are numbered: see ``EncryptedFields``. An absent value is encrypted as well, and one that is in an asset as the
+/// values of one field are numbered: see ``FieldStates``. An absent value is encrypted as well, and one that is in an asset as the
 /// asset's checksum, so that the server can neither leave a value out nor return an older asset.
 ///
 /// Version 1 has no number, and container, record and field as associated data. It is decrypted, and not written any more. Long content is
@@ -80,9 +80,9 @@ struct RecordSealer: Sendable {
     func opened(_ received: Record, _ mapping: RecordMapping, in place: Place) throws -> Record {
         guard let entity = mapping.entity(of: received) else { return received }
         var record = received
-        record.encryption = EncryptedFields()
+        record.fieldStates = FieldStates()
         guard entity.hasEncryptedFields || record.fields.values.contains(where: \.isEncrypted) else { return record }
-        var found = EncryptedFields()
+        var found = FieldStates()
         var known: Set<String> = []
         for property in entity.properties where property.isEncrypted {
             let name = property.fieldName
@@ -100,17 +100,17 @@ struct RecordSealer: Sendable {
                 record.fields[name] = Field(value, isEncrypted: true)
             }
         }
-        record.encryption = found
+        record.fieldStates = found
         return record
     }
 
     private func open(
         _ value: FieldValue, _ name: String, of record: inout Record, assetField: String?, in place: Place
-    ) throws -> EncryptedFields.Entry {
-        func quarantine(_ reason: UnreadableReason, _ number: UInt64 = 0) -> EncryptedFields.Entry {
+    ) throws -> FieldStates.Entry {
+        func quarantine(_ reason: UnreadableReason, _ number: UInt64 = 0) -> FieldStates.Entry {
             record.fields[name] = nil
             if let assetField { record.fields[assetField] = nil }
-            return EncryptedFields.Entry(version: number, problem: reason)
+            return FieldStates.Entry(version: number, problem: reason)
         }
         guard case .bytes(let sealed) = value else { return quarantine(.damaged) }
         switch try open(sealed, of: record.recordName, name, in: place) {
@@ -130,7 +130,7 @@ struct RecordSealer: Sendable {
                     return quarantine(.stale, number)
                 }
             }
-            return EncryptedFields.Entry(version: number, tag: tag)
+            return FieldStates.Entry(version: number, tag: tag)
         }
     }
 

@@ -184,7 +184,7 @@ extension SyncMetadataReader {
             state.generation = row.int(11)
             state.system = RecordSystemFields(
                 creator: row.text(12), created: row.optionalInt(13), parent: row.text(14), share: row.text(15))
-            state.encrypted = EncryptedFields(text: row.text(16))
+            state.fieldStates = FieldStates(text: row.text(16))
             if row.int(3) == 1 { state.role = .source(isObjectDeleted: try !self.isLive(state.key)) }
             if mapping.isRanked(entity.index) { state.ranks = try ranks(of: state.key) }
             if mapping.isUnique(entity.index), !state.isRelocated { state.merged = try merged(into: name) }
@@ -324,7 +324,7 @@ extension SyncMetadataWriter {
                 .int(Int64(state.stage.rawValue)), .int(state.mark), .optional(state.failure), .int(state.generation),
                 .optional(state.system.creator),
                 state.system.created.map { .int($0) } ?? .null, .optional(state.system.parent), .optional(state.system.share),
-                .optional(state.encrypted.text), .int(state.encrypted.hasQuarantined ? 1 : 0),
+                .optional(state.fieldStates.text), .int(state.fieldStates.hasQuarantined ? 1 : 0),
             ], writer)
     }
 

@@ -89,7 +89,7 @@ extension MirrorFile {
             let metadata = reader(writer)
             guard mapping.mayQuarantine, try metadata.unreadableCount() > 0 else { return }
             for key in moving {
-                guard let values = try metadata.record(of: key)?.encrypted, values.awaitsValues else { continue }
+                guard let values = try metadata.record(of: key)?.fieldStates, values.awaitsValues else { continue }
                 throw CloudFailure(
                     .invalidArguments,
                     values.missingKeys.isEmpty

@@ -36,11 +36,11 @@ extension MirrorFile {
 
     func unreadable(_ state: RecordState, in zone: ZoneID) -> [Unreadable] {
         guard let entity = mapping.entities[state.key.entityIndex] else { return [] }
-        return unreadable(state.encrypted, of: state.recordName, state.key, entity, in: zone)
+        return unreadable(state.fieldStates, of: state.recordName, state.key, entity, in: zone)
     }
 
     private func unreadable(
-        _ values: EncryptedFields, of recordName: String, _ key: RowKey?, _ entity: EntityMapping, in zone: ZoneID
+        _ values: FieldStates, of recordName: String, _ key: RowKey?, _ entity: EntityMapping, in zone: ZoneID
     ) -> [Unreadable] {
         values.quarantined.map { field, reason in
             let attribute = entity.properties.first { $0.fieldName == field }?.modelName ?? field
@@ -54,7 +54,7 @@ extension MirrorFile {
         guard mapping.mayQuarantine else { return [] }
         let metadata = self.reader(reader, zone: zone.number)
         let withheld = try withheldUnreadable(metadata).flatMap { record in
-            mapping.entity(of: record).map { unreadable(record.encryption, of: record.recordName, nil, $0, in: zone.id) } ?? []
+            mapping.entity(of: record).map { unreadable(record.fieldStates, of: record.recordName, nil, $0, in: zone.id) } ?? []
         }
         return Set(try metadata.unreadable().flatMap { unreadable($0, in: zone.id) } + withheld)
     }
@@ -62,7 +62,7 @@ extension MirrorFile {
     /// Returns the withheld records of a zone with quarantined values.
     private func withheldUnreadable(_ metadata: SyncMetadataReader) throws -> [Record] {
         guard mapping.keepsIncomplete, try metadata.hasIncomplete() else { return [] }
-        return try metadata.incomplete(with: MirrorNames.encryption).map(\.record).filter(\.encryption.hasQuarantined)
+        return try metadata.incomplete(with: MirrorNames.fieldStates).map(\.record).filter(\.fieldStates.hasQuarantined)
     }
 
     func unreadableCount() throws -> Int {
@@ -81,8 +81,8 @@ extension MirrorFile {
             var retried: [UnreadableRecords] = []
             for row in try ZoneTable.all(reader) where row.token != nil {
                 let metadata = self.reader(reader, zone: row.zone.number)
-                let shown = try metadata.unreadable().map { (name: $0.recordName, values: $0.encrypted) }
-                let withheld = try withheldUnreadable(metadata).map { (name: $0.recordName, values: $0.encryption) }
+                let shown = try metadata.unreadable().map { (name: $0.recordName, values: $0.fieldStates) }
+                let withheld = try withheldUnreadable(metadata).map { (name: $0.recordName, values: $0.fieldStates) }
                 let retriable = try (shown + withheld).filter { try isDue || $0.values.missingKeys.contains(where: hasKey) }
                 let names = retriable.map { $0.name }.sorted()
                 if !names.isEmpty { retried.append(UnreadableRecords(row: row, names: names)) }
@@ -102,13 +102,13 @@ extension MirrorFile {
             var names: [Int64: [String]] = [:]
             for key in keys {
                 guard let number = try reader(writer).zone(of: key), var state = try reader(writer).record(of: key),
-                    state.encrypted.hasQuarantined
+                    state.fieldStates.hasQuarantined
                 else { continue }
-                for (field, reason) in state.encrypted.quarantined {
+                for (field, reason) in state.fieldStates.quarantined {
                     if isReplacing {
-                        state.encrypted[field]?.isReplacing = true
+                        state.fieldStates[field]?.isReplacing = true
                     } else if reason == .stale {
-                        state.encrypted[field] = EncryptedFields.Entry(version: 0, problem: .stale)
+                        state.fieldStates[field] = FieldStates.Entry(version: 0, problem: .stale)
                     }
                 }
                 if isReplacing, state.stage == .uploaded { state.stage = .needsUpload }

@@ -61,7 +61,7 @@ package struct RecordState: Hashable, Sendable {
         var system = RecordSystemFields()
         var ranks: [String: String] = [:]
         var merged = MergedNames()
-        var encrypted = EncryptedFields()
+        var fieldStates = FieldStates()
     }
 
     package init(recordName: String, key: RowKey, stage: MirrorStage, mark: Int64 = 0) {
@@ -117,9 +117,9 @@ package struct RecordState: Hashable, Sendable {
     }
 
     /// Versions of encrypted values, and the quarantined values, encrypted or not.
-    package var encrypted: EncryptedFields {
-        _read { yield details.value.encrypted }
-        _modify { yield &details.value.encrypted }
+    package var fieldStates: FieldStates {
+        _read { yield details.value.fieldStates }
+        _modify { yield &details.value.fieldStates }
     }
 
     /// The merge base with its modification date, in stored form; nil if both are empty.

@@ -22,19 +22,19 @@ import Foundation
 extension Record {
     /// What the border found out about the record's encrypted values and missing assets, in a field that never is on the server: it travels
     /// with the record through staged pages and withheld records.
-    package var encryption: EncryptedFields {
+    package var fieldStates: FieldStates {
         get {
-            guard case .string(let text)? = fields[MirrorNames.encryption]?.value else { return EncryptedFields() }
-            return EncryptedFields(text: text)
+            guard case .string(let text)? = fields[MirrorNames.fieldStates]?.value else { return FieldStates() }
+            return FieldStates(text: text)
         }
-        set { fields[MirrorNames.encryption] = newValue.text.map { Field(.string($0)) } }
+        set { fields[MirrorNames.fieldStates] = newValue.text.map { Field(.string($0)) } }
     }
 
     /// The record without a field that never is on an honest server.
-    package var withoutEncryption: Record {
-        guard fields[MirrorNames.encryption] != nil else { return self }
+    package var withoutFieldStates: Record {
+        guard fields[MirrorNames.fieldStates] != nil else { return self }
         var record = self
-        record.encryption = EncryptedFields()
+        record.fieldStates = FieldStates()
         return record
     }
 
@@ -46,9 +46,9 @@ extension Record {
         let inline = field.hasSuffix(suffix) ? String(field.dropLast(suffix.count)) : field
         fields[inline] = nil
         fields[inline + suffix] = nil
-        var found = encryption
-        found[inline] = EncryptedFields.Entry(version: found[inline]?.version ?? 0, problem: reason)
-        encryption = found
+        var found = fieldStates
+        found[inline] = FieldStates.Entry(version: found[inline]?.version ?? 0, problem: reason)
+        fieldStates = found
     }
 
     /// Replaces values that are unreadable, or older than the accepted ones, by those of the merge base.
@@ -57,13 +57,13 @@ extension Record {
     /// - Returns: The versions and quarantined values from now on, and the inline fields of ``RecordMerge/unordered``.
     mutating func withholdQuarantined(
         _ entity: EntityMapping, since state: RecordState?
-    ) -> (versions: EncryptedFields, unordered: Set<String>) {
-        let found = encryption
-        encryption = EncryptedFields()
-        let known = state?.encrypted ?? EncryptedFields()
+    ) -> (versions: FieldStates, unordered: Set<String>) {
+        let found = fieldStates
+        fieldStates = FieldStates()
+        let known = state?.fieldStates ?? FieldStates()
         let base = state?.ancestor ?? Ancestor()
         let isSentAgain = state?.changeTag == nil && base.fields.isEmpty
-        var settled = EncryptedFields()
+        var settled = FieldStates()
         var unordered: Set<String> = []
         for property in entity.properties where property.isEncrypted || found[property.fieldName] != nil {
             let field = property.fieldName
@@ -71,7 +71,7 @@ extension Record {
             var problem = found[field]?.problem
             if problem == nil, let accepted, accepted.version > 0, !isFresh(found[field], property, since: accepted, base) {
                 if isSentAgain {
-                    var entry = EncryptedFields.Entry(version: max(accepted.version, found[field]?.version ?? 0), tag: accepted.tag)
+                    var entry = FieldStates.Entry(version: max(accepted.version, found[field]?.version ?? 0), tag: accepted.tag)
                     entry.isReplacing = true
                     settled[field] = entry
                     unordered.insert(field)
@@ -88,7 +88,7 @@ extension Record {
             }
             fields[field] = base.fields[field]
             if let asset = property.assetFieldName { fields[asset] = base.fields[asset] }
-            var entry = EncryptedFields.Entry(version: accepted?.version ?? 0, tag: accepted?.tag, problem: problem)
+            var entry = FieldStates.Entry(version: accepted?.version ?? 0, tag: accepted?.tag, problem: problem)
             entry.isReplacing = accepted?.isReplacing ?? false
             settled[field] = entry
         }
@@ -105,7 +105,7 @@ extension Record {
     }
 
     private func isFresh(
-        _ found: EncryptedFields.Entry?, _ property: PropertyMapping, since accepted: EncryptedFields.Entry, _ base: Ancestor
+        _ found: FieldStates.Entry?, _ property: PropertyMapping, since accepted: FieldStates.Entry, _ base: Ancestor
     ) -> Bool {
         guard let found, found.version >= accepted.version else { return false }
         if found.version > accepted.version { return true }
@@ -153,8 +153,8 @@ extension RecordState {
     /// - Returns: Whether there are any.
     package mutating func encryptAgain(_ entity: EntityMapping) -> Bool {
         var isAny = false
-        for property in entity.encryptedProperties(in: ancestor.fields, uploads: []) where encrypted[property.fieldName]?.problem == nil {
-            encrypted[property.fieldName, default: EncryptedFields.Entry(version: 0)].isReplacing = true
+        for property in entity.encryptedProperties(in: ancestor.fields, uploads: []) where fieldStates[property.fieldName]?.problem == nil {
+            fieldStates[property.fieldName, default: FieldStates.Entry(version: 0)].isReplacing = true
             isAny = true
         }
         if isAny, stage == .uploaded { stage = .needsUpload }

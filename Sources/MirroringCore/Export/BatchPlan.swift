@@ -176,7 +176,7 @@ extension ExportBatch.Item {
     ) {
         let isNew = state.changeTag == nil
         let changes = RecordChanges(
-            of: local, entity: entity, ancestor: state.ancestor, encrypted: state.encrypted, isNew: isNew, limits: limits)
+            of: local, entity: entity, ancestor: state.ancestor, fieldStates: state.fieldStates, isNew: isNew, limits: limits)
         guard !changes.isEmpty || receipt != nil else { return nil }
         var fields = changes.fields
         if isNew {
@@ -198,7 +198,7 @@ extension ExportBatch.Item {
             uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
         for property in entity.encryptedProperties(in: record.fields, uploads: uploads) {
-            versions[property.fieldName] = state.encrypted.nextVersion(of: property.fieldName)
+            versions[property.fieldName] = state.fieldStates.nextVersion(of: property.fieldName)
         }
     }
 

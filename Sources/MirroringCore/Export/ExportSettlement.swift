@@ -212,12 +212,12 @@ extension RecordState {
         let sent = item.with(assets).fields
         let isNew = item.operation == .create
         var fields = record.fields
-        if encrypted.hasQuarantined {
+        if fieldStates.hasQuarantined {
             // The row does not have the server's values of these.
-            for (field, _) in encrypted.quarantined {
+            for (field, _) in fieldStates.quarantined {
                 for name in [field, field + MirrorNames.assetSuffix] where !sent.keys.contains(name) { fields[name] = nil }
             }
-            encrypted.replaceMissingAssets(sent: sent, isNew: isNew)
+            fieldStates.replaceMissingAssets(sent: sent, isNew: isNew)
         }
         // Responses have most fields: to look for the others takes less time than to merge them.
         func complete(with others: [String: Field]) {
@@ -252,6 +252,6 @@ extension RecordState {
         modified = record.modified
         system = system.updated(by: record)
         failure = nil
-        for property in entity.encryptedProperties(in: sent, uploads: []) { encrypted.advance(property.fieldName) }
+        for property in entity.encryptedProperties(in: sent, uploads: []) { fieldStates.advance(property.fieldName) }
     }
 }

@@ -38,7 +38,7 @@ struct RecordChanges {
     ///   - encrypted: Quarantined values are not sent, unless they changed here or the record is new. One that waits for its key isn't
     ///     sent either.
     init(
-        of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, encrypted: EncryptedFields = EncryptedFields(), isNew: Bool,
+        of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, fieldStates: FieldStates = FieldStates(), isNew: Bool,
         limits: Limits
     ) {
         let base = isNew ? [:] : entity.fieldsToCompare(with: local.row, since: ancestor, shown: local.base)
@@ -48,8 +48,9 @@ struct RecordChanges {
             if case .unnamed = content { return nil }
             let before = property.content(in: base)
             let digest = property.assetFieldName.flatMap { ancestor.digests[$0] }
-            let isChanged = isNew || encrypted.isReplacing(property.fieldName) || !property.isSame(content, as: before, digest: digest)
-            if !isNew, let entry = encrypted[property.fieldName], entry.problem != nil, !isChanged || !encrypted.maySend(property.fieldName)
+            let isChanged = isNew || fieldStates.isReplacing(property.fieldName) || !property.isSame(content, as: before, digest: digest)
+            if !isNew, let entry = fieldStates[property.fieldName], entry.problem != nil,
+                !isChanged || !fieldStates.maySend(property.fieldName)
             {
                 return nil
             }
@@ -63,7 +64,7 @@ struct RecordChanges {
             }
             return Placed(
                 property: property, content: content, before: before, isChanged: isChanged, isAsset: isAsset,
-                isAssetMissing: !isNew && encrypted[property.fieldName]?.problem == .missingAsset)
+                isAssetMissing: !isNew && fieldStates[property.fieldName]?.problem == .missingAsset)
         }
         Self.makeRoom(&placed, others: Self.bytes(ofOthersIn: ancestor, entity), limits: limits)
 

@@ -133,7 +133,7 @@ package struct ImportNeeds: Sendable {
                 // A restored object needs all of them, as does a reverted one.
                 details.assets += assets(of: record, entity: mapping.entities[state.key.entityIndex] ?? entity, ancestor: Ancestor())
             } else if state.changeTag != record.recordChangeTag || state.changeTag == nil || page.generation != nil
-                || state.encrypted.hasQuarantined
+                || state.fieldStates.hasQuarantined
             {
                 wantRow(state.key)
                 let known = mapping.entities[state.key.entityIndex] ?? entity

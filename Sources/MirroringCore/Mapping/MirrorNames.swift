@@ -84,8 +84,8 @@ package enum MirrorNames {
     /// Whether a field of a stored merge base is never sent.
     static func isStoredOnly(_ field: String) -> Bool { storedOnly.contains(field) }
 
-    /// In a received record and in stored ones, never on the server: versions of its encrypted values, and its quarantined values.
-    package static let encryption = "ckEncryption"
+    /// In a received record and in stored ones, never on the server: its ``FieldStates``.
+    package static let fieldStates = "ckEncryption"
 
     package static let assetSuffix = "_ckAsset"
     package static func assetField(for property: String) -> String { field(for: property) + assetSuffix }

@@ -161,7 +161,7 @@ extension EntityMapping {
         // Most records have nothing else.
         if isUnderstood(fields) { return Ancestor(fields: fields) }
         var ancestor = Ancestor()
-        for (name, field) in fields where name != MirrorNames.encryption {
+        for (name, field) in fields where name != MirrorNames.fieldStates {
             guard let value = field.value else { continue }
             let canonical: Field =
                 if case .asset(let asset) = value { Field(.asset(asset.canonical), isEncrypted: field.isEncrypted) } else { field }

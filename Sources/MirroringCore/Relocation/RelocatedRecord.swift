@@ -24,7 +24,7 @@ package struct RelocatedRecord: Hashable, Sendable {
         // Fields of newer versions of the app are sent unchanged; everything else is sent from the row.
         destination.ancestor.fields = [:]
         destination.ancestor.digests = [:]
-        destination.encrypted = EncryptedFields()
+        destination.fieldStates = FieldStates()
         destination.modified = nil
         destination.failure = nil
         destination.generation = 0
@@ -82,7 +82,7 @@ package struct RelocatedRecord: Hashable, Sendable {
     ///
     /// An object with a value that waits for its key, or for its asset, stays, too: the destination record could not have the value.
     package static func isRelocatable(_ state: RecordState) -> Bool {
-        state.stage != .needsDelete && state.stage != .missing && !state.encrypted.awaitsValues
+        state.stage != .needsDelete && state.stage != .missing && !state.fieldStates.awaitsValues
     }
 }
 
@@ -149,7 +149,7 @@ extension RecordState {
         state.failure = nil
         state.generation = 0
         // Versions count in one zone.
-        state.encrypted = EncryptedFields()
+        state.fieldStates = FieldStates()
         return state
     }
 

@@ -24,7 +24,7 @@ extension RecordColumns {
         generation = state.generation
         creator = state.system.creator
         created = state.system.created
-        quarantine = state.encrypted.text
+        quarantine = state.fieldStates.text
     }
 
     /// nil for an entity that the model no longer has.
@@ -40,7 +40,7 @@ extension RecordColumns {
         state.failure = failure
         state.generation = generation
         state.system = RecordSystemFields(creator: creator, created: created)
-        if let quarantine { state.encrypted = EncryptedFields(text: quarantine) }
+        if let quarantine { state.fieldStates = FieldStates(text: quarantine) }
         return state
     }
 }

@@ -53,7 +53,7 @@ struct RecordColumns: Codable, Hashable {
     var generation: Int64
     var creator: String?
     var created: Int64?
-    /// The text of ``EncryptedFields``; nil without quarantined values.
+    /// The text of ``FieldStates``; nil without quarantined values.
     var quarantine: String?
 }
 

@@ -94,7 +94,7 @@ struct Importer: Sendable {
             try Task.checkCancellation()
             let changes = try await session.client.changes(after: token, saved: state.exportedToken, recordsMax: recordsMax)
             var page = ImportPage(
-                records: changes.records.filter { !$0.isDeleted }.map(\.withoutEncryption),
+                records: changes.records.filter { !$0.isDeleted }.map(\.withoutFieldStates),
                 deletions: changes.records.filter(\.isDeleted).map(\.recordName),
                 askedWith: token, token: changes.syncToken, moreComing: changes.moreComing,
                 generation: state.isFullFetch ? state.generation : nil, remaining: changes.remaining)
@@ -181,7 +181,7 @@ struct Importer: Sendable {
         // A full fetch returns them as well.
         guard !records.isEmpty, let token = state.token, !state.isFullFetch else { return }
         var page = ImportPage(
-            records: records.map(\.withoutEncryption), deletions: [], askedWith: token, token: token, moreComing: false)
+            records: records.map(\.withoutFieldStates), deletions: [], askedWith: token, token: token, moreComing: false)
         session.chain.withLock { $0 = PageChain() }
         defer { session.chain.withLock { $0 = PageChain() } }
         let needs = try await session.onFile { [mirrored = session.mirrored, page] in try mirrored.assetsNeeded(by: page) }

@@ -24,7 +24,7 @@ struct RecordPass {
 
     private var result = Result()
     /// Versions of the present record's encrypted values, and its quarantined values; nil for a record without any, now and before.
-    private var encrypted: EncryptedFields?
+    private var fieldStates: FieldStates?
 
     static func run(_ work: inout ImportWorkspace) -> Result {
         var pass = RecordPass()
@@ -36,14 +36,14 @@ struct RecordPass {
         guard let named = work.mapping.entity(of: received) else { return }
         ObjectRekey.resolveOppositeMerge(by: received, in: &work)
         let known = work.objects[received.recordName]
-        guard named.hasEncryptedFields || received.fields[MirrorNames.encryption] != nil || known?.encrypted.isEmpty == false else {
+        guard named.hasEncryptedFields || received.fields[MirrorNames.fieldStates] != nil || known?.fieldStates.isEmpty == false else {
             return apply(received, named, unordered: [], &work)
         }
         var record = received
         let withheld = record.withholdQuarantined(known.flatMap { work.mapping.entities[$0.key.entityIndex] } ?? named, since: known)
-        encrypted = withheld.versions
+        fieldStates = withheld.versions
         apply(record, named, unordered: withheld.unordered, &work)
-        encrypted = nil
+        fieldStates = nil
     }
 
     /// - Parameters:
@@ -66,7 +66,7 @@ struct RecordPass {
         }
         guard
             state.changeTag != record.recordChangeTag || state.changeTag == nil || work.page.generation != nil || isReverted
-                || state.encrypted.hasQuarantined
+                || state.fieldStates.hasQuarantined
         else { return }
         // An object keeps its entity if a record has another type later.
         let entity = work.mapping.entities[state.key.entityIndex] ?? named
@@ -91,7 +91,7 @@ struct RecordPass {
         passOnSuperseded(by: record, &work)
         let mergedFor = state.ancestor.unapplied[MirrorNames.mergedFor]
         Self.adopt(record, into: &state, entity: merge.entity, digests: [:], work.page)
-        if let encrypted { state.encrypted = encrypted }
+        if let fieldStates { state.fieldStates = fieldStates }
         state.ancestor.unapplied[MirrorNames.mergedFor] = mergedFor
         if state.isRelocated { state.stage = .needsDelete }
         work.objects.put(state)
@@ -141,10 +141,10 @@ struct RecordPass {
         let superseding = work.isReverted(record.recordName) ? nil : state.supersedingRecord
         Self.adopt(record, into: &state, entity: merge.entity, digests: outcome.digests, work.page)
         if state.supersedingRecord != superseding { state.supersedingRecord = superseding }
-        if let encrypted { state.encrypted = encrypted }
+        if let fieldStates { state.fieldStates = fieldStates }
         // A forwarded version is still to be stamped, also if the values are equal.
         let isForwarding = work.loaded.former[record.recordName] != nil || state.forwardedEdits != nil
-        let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || superseding != nil || state.encrypted.isReplacingAny
+        let isAhead = outcome.isLocalAhead || isForwarding || keepsMerged || superseding != nil || state.fieldStates.isReplacingAny
         if state.isRelocated {
             // Missing before, perhaps: another device made an object with the same values, and so with this name.
             state.stage = .needsDelete
@@ -161,7 +161,7 @@ struct RecordPass {
     ) {
         work.recordsApplied += 1
         var record = received
-        if encrypted?.hasQuarantined == true { record.removeAssets(without: work.loaded.assets, of: entity) }
+        if fieldStates?.hasQuarantined == true { record.removeAssets(without: work.loaded.assets, of: entity) }
         let new = work.page.newObjects.object(of: record, entity) ?? NewObject(record, entity, assets: work.loaded.assets)
         let key = work.rows.insert(entity: entity.entity, values: new.values)
         var state = RecordState(recordName: record.recordName, key: key, stage: .uploaded)
@@ -169,7 +169,7 @@ struct RecordPass {
         state.adopt(new, of: record)
         Self.adoptVersion(of: record, into: &state, work.page)
         if let survivor { state.ancestor.unapplied[MirrorNames.separatedFrom] = Field(.string(survivor)) }
-        if let encrypted { state.encrypted = encrypted }
+        if let fieldStates { state.fieldStates = fieldStates }
         work.objects.insert(state)
         for (property, target) in new.references {
             result.references.append(Reference(source: record.recordName, property: property, target: target))

@@ -162,9 +162,9 @@ extension EntityMapping {
         record.modified = state.modified
         // The creator decides whether the record may be a relocation when it is shown again.
         state.system.write(to: &record)
-        record.encryption = state.encrypted
+        record.fieldStates = state.fieldStates
         // The row had these values. The server has others, so that the contents cannot be fetched when the object is shown again.
-        for (field, _) in state.encrypted.quarantined { record.fields[field + MirrorNames.assetSuffix] = nil }
+        for (field, _) in state.fieldStates.quarantined { record.fields[field + MirrorNames.assetSuffix] = nil }
         return record
     }
 }

@@ -15,13 +15,14 @@ package enum UnreadableReason: Hashable, Sendable {
     case missingAsset
 }
 
-/// The versions of the encrypted values of one record, and its quarantined values, encrypted or not.
+/// What this device knows of the server's values of one record: the accepted versions of encrypted ones, and the quarantined ones, encrypted
+/// or not.
 ///
 /// A device that encrypts a value gives it the number after the highest one that it knows of the field. On an honest server the numbers of
 /// a field only rise, since a save needs the record's current change tag.
 ///
 /// Keys are the names of inline fields, also for a value that is in an asset.
-package struct EncryptedFields: Hashable, Sendable {
+package struct FieldStates: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         /// The highest number that this device has accepted; 0 for a value of the formats without numbers.
         package var version: UInt64
