@@ -43,6 +43,15 @@ package struct AssetFolder: Sendable {
         return chmod(path, mode_t(stamp.permissions & 0o700)) == 0
     }
 
+    /// Whether there is no folder of assets, or nothing in it.
+    var isEmpty: Bool {
+        guard let folder = opendir(assets) else { return true }
+        defer { closedir(folder) }
+        // The folder itself and its parent are always listed.
+        for _ in 0..<3 where readdir(folder) == nil { return true }
+        return false
+    }
+
     // MARK: Paths
 
     private var assets: String { "\(path)/assets" }

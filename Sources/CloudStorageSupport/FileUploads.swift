@@ -200,7 +200,8 @@ extension FileUploads {
 
     /// Opens the file of an asset that has a row.
     ///
-    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if neither the data folder nor the store of objects has the file.
+    /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if neither the data folder nor the store of objects has the file,
+    ///   ``StorageFailure/missingFolder`` if the folder has no file at all.
     package func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader {
         let path = assetFolder.file(part: part, checksum: asset.checksum)
         if assetObjects == nil || access(path, R_OK) == 0 {
@@ -208,7 +209,7 @@ extension FileUploads {
                 return try OpenFile(path: path)
             } catch  where assetObjects == nil && access(path, F_OK) != 0 && errno == ENOENT {
                 try await requireObjects()
-                throw StorageFailure.missingFile
+                throw assetFolder.isEmpty ? StorageFailure.missingFolder : .missingFile
             }
         }
         guard let objects = try await claimedObjects() else { throw StorageFailure.missingFile }

@@ -54,11 +54,17 @@ import Testing
         func loseAssets() throws { try Self.loseAssets(of: cloud) }
         func restoreAssets() throws { try Self.restoreAssets(of: cloud) }
 
-        static func loseAssets(of cloud: InProcessCloud) throws {
+        /// - Parameter isWholeFolder: Whether the folder is missing, too, as if its volume were not mounted.
+        static func loseAssets(of cloud: InProcessCloud, isWholeFolder: Bool = false) throws {
             try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+            if isWholeFolder { return }
+            try FileManager.default.createDirectory(atPath: cloud.path + "/assets/1000", withIntermediateDirectories: true)
         }
 
         static func restoreAssets(of cloud: InProcessCloud) throws {
+            if FileManager.default.fileExists(atPath: cloud.path + "/assets") {
+                try FileManager.default.removeItem(atPath: cloud.path + "/assets")
+            }
             try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
         }
 
@@ -302,6 +308,25 @@ import Testing
         }
         let missing = CKError(.assetNotAvailable, "r", userInfo: [CKError.assetMissingKey: NSNumber(value: true)])
         #expect(CloudFailure(missing).isAssetMissing)
+    }
+
+    /// A volume that is not mounted: no value is quarantined until the next day.
+    @Test func aServerWithoutItsFolderOfAssetsIsRetried() async throws {
+        let stage = try await Stage()
+        let (tablet, phone) = (stage.tablet, stage.phone)
+        phone.timers.runFreely(upTo: 60)
+        phone.container.pauseSyncing()
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": Self.long]) }
+        try await sync(tablet)
+        try Stage.loseAssets(of: stage.cloud, isWholeFolder: true)
+        phone.container.resumeSyncing()
+        while stage.wire.log.count(where: { $0 == "asset" }) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(try phone.unreadable == [])
+        #expect(try phone.read { try $0.post(titled: "a") == nil })
+        try stage.restoreAssets()
+        try await phone.settles { try phone.text("content", of: "a") == Self.long }
+        #expect(try errors(phone).allSatisfy { !$0.contains("Post.content") })
+        #expect(try phone.dump == tablet.dump)
     }
 
     /// Only a missing asset is quarantined, and only at the address that its record has now.

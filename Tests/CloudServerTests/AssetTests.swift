@@ -148,9 +148,33 @@ import Testing
             let url = try #require(saved?.downloadURL)
             let (folder, lost) = (server.folder.path + "/assets", server.folder.path + "/assets-lost")
             try FileManager.default.moveItem(atPath: folder, toPath: lost)
+            // The files of another user are there.
+            try FileManager.default.createDirectory(atPath: folder + "/1000", withIntermediateDirectories: true)
             let missing = try await server.send("GET", url, token: nil)
             #expect(missing.status == 404)
             #expect(try WireError(json: missing.body).code == .notFound)
+            try FileManager.default.removeItem(atPath: folder)
+            try FileManager.default.moveItem(atPath: lost, toPath: folder)
+            #expect(try await server.send("GET", url, token: nil).body == Self.photo)
+        }
+    }
+
+    /// A volume that is not mounted is not a lost file: devices must not continue without the values.
+    @Test func aMissingFolderOfAssetsIsTemporary() async throws {
+        try await LiveServer.run { server in
+            let token = try await server.addUser("mia")
+            try await server.makeGarden(token: token)
+            let saved = asset(in: try await save(try await upload(server, token: token), server, token: token))
+            let url = try #require(saved?.downloadURL)
+            let (folder, lost) = (server.folder.path + "/assets", server.folder.path + "/assets-lost")
+            try FileManager.default.moveItem(atPath: folder, toPath: lost)
+            for isMountPoint in [false, true] {
+                if isMountPoint { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+                let missing = try await server.send("GET", url, token: nil)
+                #expect(missing.status == 503)
+                #expect(try WireError(json: missing.body).code == .tryAgainLater)
+            }
+            try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.moveItem(atPath: lost, toPath: folder)
             #expect(try await server.send("GET", url, token: nil).body == Self.photo)
         }

@@ -18,6 +18,17 @@ import Testing
         try device.read { try $0.object("Note", title).value(forKey: "scan") as? Data }
     }
 
+    /// The server loses its files, and has others.
+    private func lose(_ cloud: InProcessCloud) throws {
+        try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        try FileManager.default.createDirectory(atPath: cloud.path + "/assets/1000", withIntermediateDirectories: true)
+    }
+
+    private func restore(_ cloud: InProcessCloud) throws {
+        try FileManager.default.removeItem(atPath: cloud.path + "/assets")
+        try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
+    }
+
     private func record(_ title: String, _ cloud: InProcessCloud) async throws -> Record {
         let records = try await cloud.databases(of: Pair.containerIdentifier).flatMap(\.zones).flatMap(\.records)
         return try #require(records.first { $0.fields["CD_title"]?.value == .string(title) })
@@ -31,7 +42,7 @@ import Testing
             context.insert("Note", ["title": "b"])
         }
         try await tablet.sync()
-        try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        try lose(cloud)
         let phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"))
         try await phone.sync()
         #expect(try phone.read { try $0.all("Note").count } == 2)
@@ -51,7 +62,7 @@ import Testing
         #expect(try await record("a2", cloud).fields["CD_scan_ckAsset"] != nil)
         #expect(phone.mirror.status.pendingCount == 0)
 
-        try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
+        try restore(cloud)
         try await phone.kill()
         let again = try MirrorDevice(try await cloud.addDevice("again", of: "mia"), file: phone.file)
         try await again.sync()
@@ -68,7 +79,7 @@ import Testing
         let tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { $0.insert("Note", ["title": "a", "scan": Self.scan]) }
         try await tablet.sync()
-        try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        try lose(cloud)
         let phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"))
         try await phone.sync()
         try phone.edit { try $0.object("Note", "a").setValue(Data([1]), forKey: "scan") }
@@ -84,11 +95,11 @@ import Testing
         let tablet = try ContainerDevice(try await cloud.addUser("mia", device: "tablet"))
         try tablet.edit { $0.insert("Note", ["title": "a", "scan": Self.scan]) }
         try await tablet.sync()
-        try FileManager.default.moveItem(atPath: cloud.path + "/assets", toPath: cloud.path + "/lost")
+        try lose(cloud)
         let phone = try MirrorDevice(try await cloud.addDevice("phone", of: "mia"))
         try await phone.sync()
         await phone.until { $0.unreadableCount == 1 }
-        try FileManager.default.moveItem(atPath: cloud.path + "/lost", toPath: cloud.path + "/assets")
+        try restore(cloud)
         // The attempts of this launch are over.
         try await phone.sync()
         #expect(try scan("a", phone) == nil)

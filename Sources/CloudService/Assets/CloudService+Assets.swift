@@ -71,13 +71,21 @@ extension CloudService {
         }
     }
 
+    /// Until the operator mounts the volume, the devices of all users retry.
+    private static let missingFolderRetrySeconds = 30.0
+
     private func send(_ request: ServiceRequest, _ path: AssetPath) async throws -> ServiceResponse {
         let opened: (any AssetReader)?
         do {
             opened = try await assets.open(checksum: path.file, in: path.partition)
-        } catch let failure as StorageFailure where failure == .missingFile {
-            // A retry does not help before the operator restores the file: devices continue without it. The server's log has the failure.
-            var response = response(to: WireError(.notFound, "the file of the asset is missing"), uuid: request.requestUUID)
+        } catch let failure as StorageFailure where failure == .missingFile || failure == .missingFolder {
+            // Devices continue without a lost file, since a retry does not help before the operator restores it. They wait for a volume that
+            // is not mounted. The server's log has the failure.
+            let error =
+                failure == .missingFile
+                ? WireError(.notFound, "the file of the asset is missing")
+                : WireError(.tryAgainLater, "the server does not have its files now", retryAfter: Self.missingFolderRetrySeconds)
+            var response = response(to: error, uuid: request.requestUUID)
             response.failure = failure
             return response
         }
