@@ -136,8 +136,8 @@ struct RecordCopier {
             let before = state.deferred
             for zone in Set(before.map(\.zone)).sorted() {
                 let names = before.filter { $0.zone == zone }.map(\.recordName)
-                for start in stride(from: 0, to: names.count, by: CloudEnd.recordsMax) {
-                    let part = Array(names[start..<min(start + CloudEnd.recordsMax, names.count)])
+                var parts = LookUpParts(names, .documentedWebServices)
+                while let part = parts.next() {
                     let found: [String: Record]
                     do {
                         found = try await source.records(part, inZone: zone)
