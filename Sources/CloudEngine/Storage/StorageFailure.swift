@@ -34,7 +34,7 @@ package struct StorageFailure: Error, Hashable, Sendable {
     package static let inDoubt = StorageFailure(.inDoubt, "the connection was lost during a commit: its outcome could not be read")
     /// The file of an asset that the database has is missing from the data folder, or from the S3 store.
     package static let missingFile = StorageFailure(.unavailable, "the file of an asset is missing")
-    /// There is no file of any asset where they should be: a volume is not mounted, rather than a file lost.
+    /// The folder of assets has no file at all: its volume is not mounted, rather than a file lost.
     package static let missingFolder = StorageFailure(
         .unavailable, "the folder of assets is missing or empty: mount its volume, or restore the files")
     /// A database that no server has used yet.
