@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Dispatch
-
-/// Runs the methods of delegates.
+/// Marks the methods of delegates, and runs them where other tasks run.
 ///
 /// Child tasks inherit the executor of the method that waits for them, and other tasks that a method starts do not: a task with this
 /// executor would wait for itself if it waited for the delegate's turn. Shared by all engines, since the runtime does not retain executors.
@@ -17,8 +15,5 @@ final class DelegateExecutor: TaskExecutor {
         withUnsafeCurrentTask { $0?.unownedTaskExecutor } == shared.asUnownedTaskExecutor()
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        DispatchQueue.global().async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
-    }
+    func enqueue(_ job: consuming ExecutorJob) { globalConcurrentExecutor.enqueue(job) }
 }
