@@ -26,9 +26,11 @@ struct FetchPlan {
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
         includesPendingChanges = parameters.includesPendingChanges
         stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
-        let blocks = parameters.predicate.flatMap { $0.tree.hasBlock ? $0.tree : nil }
-        filtersObjects = blocks != nil && stores.allSatisfy(\.isInMemory)
-        predicate = filtersObjects ? blocks : try parameters.predicate.map(Self.tree(of:))
+        let tree = parameters.predicate?.tree
+        let hasBlock = tree?.hasBlock ?? false
+        filtersObjects = hasBlock && stores.allSatisfy(\.isInMemory)
+        guard filtersObjects || !hasBlock else { throw Self.blockInQuery() }
+        predicate = filtersObjects ? tree : tree.map(Self.evaluatingConstants(of:))
         var query = StoreQuery(entity: layout.index)
         query.includesSubentities = parameters.includesSubentities
         query.predicate = filtersObjects ? nil : predicate
@@ -51,16 +53,22 @@ struct FetchPlan {
 
     /// - Throws: `CocoaError` 134070 for a predicate made from a block.
     static func tree(of predicate: NSPredicate) throws -> PredicateKit.Predicate {
-        if let tree = parsed(predicate) {
-            // The result of a nested fetch is the same for all rows.
-            return tree.mapExpressions { expression in
-                guard case .block(let block, _) = expression, block.isConstant else { return expression }
-                return .constant(PredicateValue(block.body(nil, [], nil)))
-            }
-        }
-        throw CocoaError(
+        guard let tree = parsed(predicate) else { throw blockInQuery() }
+        return evaluatingConstants(of: tree)
+    }
+
+    private static func blockInQuery() -> CocoaError {
+        CocoaError(
             .persistentStoreOperation,
             sentence: "A predicate made from a block cannot run in a SQLite store; write it as a format or filter the results.")
+    }
+
+    /// Returns the tree with the results of nested fetches, which are the same for all rows.
+    private static func evaluatingConstants(of tree: PredicateKit.Predicate) -> PredicateKit.Predicate {
+        tree.mapExpressions { expression in
+            guard case .block(let block, _) = expression, block.isConstant else { return expression }
+            return .constant(PredicateValue(block.body(nil, [], nil)))
+        }
     }
 
     func accepts(_ object: NSManagedObject) -> Bool {
