@@ -73,4 +73,40 @@ import Testing
         #expect(requests == [["a", "b", "new"], ["b"]])
         #expect(operations.map(\.kind) == [.forceUpdate, .forceUpdate, .forceReplace])
     }
+
+    private static let note = #"{"recordName":"n","recordType":"Note","fields":{"title":{"type":"STRING","value":"Milk"}}}"#
+
+    /// Lines may end with CR LF, and the last one need not end.
+    @Test(arguments: [("\(Self.note)\n", 1), ("\r\n\(Self.note)\r\n", 2), ("{\"records\":[\n\(Self.note)\n]}\n", 2)])
+    func linesAndExportsOfJSONHaveTheSameRecords(_ text: String, _ number: Int) throws {
+        let lines = ImportedRecord.lines(json: text)
+        #expect(lines.map(\.number) == [number])
+        let record = try #require(lines.first).record.get().record
+        #expect(record == Self.record(["title": .string("Milk")]))
+    }
+
+    @Test func anExportWithoutRecordsHasNoLines() { #expect(ImportedRecord.lines(json: "{\"records\":[\n]}\n").isEmpty) }
+
+    @Test(arguments: ["cloudkit.share", "Users"]) func recordsOfOneServerAreLeftOut(_ type: String) {
+        #expect(ImportedRecord.lines(json: Self.note.replacing("Note", with: type)).isEmpty)
+    }
+
+    @Test(arguments: [
+        (Self.note.replacing("\"n\"", with: "\"_n\""), "_n: the name of a new record does not begin with an underscore"),
+        (Self.note.replacing("Note", with: ""), "the record has no recordType"), ("{}", "the record has no recordName"),
+        (#"{"records":[{"recordName":"n","serverErrorCode":"NOT_FOUND","reason":"no"}]}"#, "the file has an error in place of a record"),
+    ])
+    func problemsOfRecordsAreNamed(_ text: String, _ problem: String) throws {
+        let line = try #require(ImportedRecord.lines(json: text).first)
+        #expect(throws: WireError(.badRequest, problem)) { try line.record.get() }
+    }
+
+    @Test func stampsVersionsAndAssetsOfAFileAreLeftOut() throws {
+        var stored = Self.record(["title": .string("Milk"), "file": Self.file])
+        (stored.recordChangeTag, stored.sharing.parent) = ("1", "p")
+        var expected = Self.record(["title": .string("Milk")])
+        expected.sharing.parent = "p"
+        let imported = try ImportedRecord(reading: stored)
+        #expect(imported?.record == expected)
+    }
 }

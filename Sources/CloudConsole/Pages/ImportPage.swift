@@ -64,31 +64,14 @@ struct ImportPage {
     }
 
     private static func records(json text: String) throws -> [Record] {
-        let results = try lines(text)?.map { RecordResult.record($0) } ?? LookupRecordsResponse(json: Array(text.utf8)).results
-        let records = try results.map { result -> Record in
-            guard case .record(let stored) = result else { throw WireError(.badRequest, "The file has an error in place of a record.") }
-            var record = Record(
-                recordName: stored.recordName, recordType: stored.recordType,
-                fields: stored.fields.filter { !ImportedRecord.isAsset($0.value) })
-            record.sharing.parent = stored.sharing.parent
-            return record
-        }
-        return parentsFirst(records)
-    }
-
-    /// The records of JSON lines, as `tarn record export` writes them; nil for a file of another form.
-    private static func lines(_ text: String) throws -> [Record]? {
-        let lines = text.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
-        guard let first = lines.first, let record = try? Record(json: Array(first.utf8)), !record.recordName.isEmpty else { return nil }
-        return try lines.enumerated().map { index, line in
-            do throws(WireError) {
-                return try Record(json: Array(line.utf8))
-            } catch {
-                throw WireError(.badRequest, "Record \(index + 1): \(error.reason)")
-            }
-        }
-        // Accounts of one server: shares and records of users are left out.
-        .filter { !$0.isDeleted && $0.recordType != ShareDetails.recordType && $0.recordType != UsersType.name }
+        parentsFirst(
+            try ImportedRecord.lines(json: text).map { line -> Record in
+                do throws(WireError) {
+                    return try line.record.get().record
+                } catch {
+                    throw WireError(.badRequest, "Line \(line.number): \(error.reason)")
+                }
+            })
     }
 
     /// Parents before their children: a request has some of the records only, and a parent has to exist. Others keep their order.

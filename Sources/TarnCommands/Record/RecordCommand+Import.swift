@@ -109,23 +109,7 @@ struct RecordFile {
     }
 
     private mutating func readLines(_ text: String) {
-        // The console's export: a record per line, from the second line on.
-        if let file = try? LookupRecordsResponse(json: Array(text.utf8)), !file.results.isEmpty {
-            for (index, result) in file.results.enumerated() {
-                guard case .record(let record) = result else { continue }
-                add(record, line: index + 2)
-            }
-            return
-        }
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
-            if line.isEmpty { continue }
-            do throws(WireError) {
-                add(try Record(json: Array(line.utf8)), line: index + 1)
-            } catch {
-                problems.append("line \(index + 1): \(error.reason)")
-            }
-        }
+        for line in ImportedRecord.lines(json: text) { add(line.record, line: line.number) }
     }
 
     private mutating func readRows(_ text: String, type: String) throws {
@@ -156,27 +140,25 @@ struct RecordFile {
                 }
                 record.fields[column.name] = Field(value)
             }
-            add(record, line: line)
+            do throws(WireError) {
+                if let imported = try ImportedRecord(reading: record) { add(.success(imported), line: line) }
+            } catch {
+                add(.failure(error), line: line)
+            }
         }
     }
 
-    private mutating func add(_ source: Record, line: Int) {
-        if source.isDeleted || source.recordType == ShareDetails.recordType || source.recordType == UsersType.name { return }
-        guard !source.recordName.isEmpty else { return problems.append("line \(line): the record has no recordName") }
-        guard !source.recordType.isEmpty else { return problems.append("line \(line): the record has no recordType") }
-        if let error = NameChecks.record(source.recordName, Limits()) ?? NameChecks.newRecord(source) {
-            return problems.append("line \(line): \(source.recordName): \(error.reason)")
+    private mutating func add(_ imported: Result<ImportedRecord, WireError>, line: Int) {
+        do throws(WireError) {
+            let record = try imported.get().record
+            if let first = lines[record.recordName] {
+                return problems.append("line \(line): the record \(record.recordName) is in line \(first) already")
+            }
+            lines[record.recordName] = line
+            records.append(Item(line: line, record: record))
+        } catch {
+            problems.append("line \(line): \(error.reason)")
         }
-        if let first = lines[source.recordName] {
-            return problems.append("line \(line): the record \(source.recordName) is in line \(first) already")
-        }
-        lines[source.recordName] = line
-        // Stamps and versions are the server's.
-        var record = Record(
-            recordName: source.recordName, recordType: source.recordType, fields: source.fields.filter { !ImportedRecord.isAsset($0.value) }
-        )
-        record.sharing.parent = source.sharing.parent
-        records.append(Item(line: line, record: record))
     }
 }
 
