@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import CloudWire
 import SystemSupport
 
@@ -90,12 +91,7 @@ enum FieldText {
 
     /// The problem with a text that is not a value of the field.
     static func problem(_ text: String, type: String, field: String) -> WireError {
-        let advice =
-            switch type {
-            case "TIMESTAMP": " Write it in UTC, such as 2030-01-02 03:04:05."
-            case "LOCATION": " Write degrees north and east, such as 48.137, 11.575."
-            default: ""
-            }
+        let advice = FieldType(elementOf: type)?.advice ?? ""
         return WireError(.badRequest, "'\(text.prefix(64))' is not a valid \(type) for '\(field)'.\(advice)")
     }
 

@@ -114,7 +114,8 @@ struct ImportPage {
                 }
                 if FieldText.isAsset(schema.type) { continue }
                 guard let value = FieldText.value(cell: cell, type: schema.type) else {
-                    throw WireError(.badRequest, "Line \(index + 2): '\(cell.prefix(64))' is not a valid \(schema.type) for '\(name)'.")
+                    let problem = FieldText.problem(cell, type: schema.type, field: name)
+                    throw WireError(.badRequest, "Line \(index + 2): \(problem.reason)")
                 }
                 record.fields[name] = Field(value, isEncrypted: schema.isEncrypted)
             }

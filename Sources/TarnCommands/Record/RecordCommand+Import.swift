@@ -135,7 +135,9 @@ struct RecordFile {
                 // Quotation marks of CSV are gone already; others belong to the text.
                 let value = column.type == .string ? .string(cell) : RecordValueText.value(cell, column.type)
                 guard let value else {
-                    problems.append("line \(line): '\(cell.prefix(40))' isn't a valid \(column.type.rawValue) (column \(column.name))")
+                    let problem = "'\(cell.prefix(40))' isn't a valid \(column.type.rawValue) (column \(column.name))"
+                    let advice = column.type.advice
+                    problems.append("line \(line): \(problem)\(advice.isEmpty ? "" : ".")\(advice)")
                     continue
                 }
                 record.fields[column.name] = Field(value)

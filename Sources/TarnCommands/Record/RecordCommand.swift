@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudService
 import CloudWire
 import Foundation
 
@@ -142,7 +143,7 @@ extension RecordCommand {
                 let parts = text.split(separator: "=", maxSplits: 1)
                 if parts.count == 2, let (name, type) = RecordValueText.field(parts[0]), let type {
                     throw ValidationError(
-                        "'\(parts[1])' isn't a valid \(type.rawValue.lowercased()) for '\(name)'.\(RecordValueText.advice(type))")
+                        "'\(parts[1])' isn't a valid \(type.rawValue.lowercased()) for '\(name)'.\(type.advice)")
                 }
                 throw ValidationError(
                     "'\(text)' isn't a field: write NAME=VALUE or NAME:TYPE=VALUE, such as title='Buy milk' or stars:double=3. "

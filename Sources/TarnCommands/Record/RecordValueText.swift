@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudService
 import CloudWire
 import Foundation
 
@@ -20,29 +21,18 @@ enum RecordValueText {
         FieldType.allCases.filter { $0 != .asset }.map { $0.rawValue.lowercased() }.joined(separator: ", ")
     }
 
-    /// The form of a type's values, for problems.
-    static func advice(_ type: FieldType) -> String {
-        switch type {
-        case .timestamp: " Write it in UTC, such as 2030-01-02T03:04:05Z or 2030-01-02."
-        case .location: " Write degrees north and east, such as 48.137,11.575."
-        case .bytes: " Write it in Base64."
-        case .asset: " Set files in the console."
-        default: ""
-        }
-    }
-
     /// The next step after a value of another type than the field's, such as `l=48,11` for a location; nil for other reasons.
     static func step(after reason: String) -> String? {
         if let match = reason.firstMatch(of: /set value type \w+ for field '(\w+)' for type '\w+', defined to be: (\w+)$/) {
             switch FieldType(rawValue: String(match.2)) {
             case nil: return match.2.hasSuffix("_LIST") ? "Set lists in the console, or with 'tarn record import'." : nil
             case .asset?: return "Set files in the console."
-            case let type?: return "Write \(match.1):\(type.rawValue.lowercased())=VALUE.\(advice(type))"
+            case let type?: return "Write \(match.1):\(type.rawValue.lowercased())=VALUE.\(type.advice)"
             }
         }
         guard let match = reason.firstMatch(of: /^Invalid value, expected type (\w+)$/), let type = FieldType(rawValue: String(match.1))
         else { return nil }
-        return "Name the type in the condition, such as FIELD:\(type.rawValue.lowercased()).\(advice(type))"
+        return "Name the type in the condition, such as FIELD:\(type.rawValue.lowercased()).\(type.advice)"
     }
 
     /// Parses `NAME` or `NAME:TYPE`.

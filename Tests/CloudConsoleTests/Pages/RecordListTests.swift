@@ -344,6 +344,7 @@ import Testing
 
     @Test(arguments: [
         ("recordName,nothing\na,1", "has no field"), ("recordName,number\na,many", "Line 2"), ("recordName\na,b", "more values"),
+        ("recordName,at\na,soon", "Write it in UTC"),
         ("", "no records"), ("{\"records\":[{]}", "invalid"),
     ])
     func filesThatCannotBeReadAreNamed(_ text: String, _ problem: String) async throws {
@@ -351,6 +352,16 @@ import Testing
         let page = await visitor.post("\(Self.list)/import?place=private/Garden&type=Thing", ["text": text])
         #expect(page.text.contains(#"role="alert""#))
         if !text.hasPrefix("{") { #expect(page.text.contains(problem)) }
+    }
+
+    /// Editors and imports read the forms that their messages name.
+    @Test(arguments: [(FieldType.timestamp, ["2030-01-02T03:04:05Z", "2030-01-02"]), (FieldType.location, ["48.137,11.575"])])
+    func advisedFormsAreRead(_ type: FieldType, _ forms: [String]) {
+        for form in forms {
+            #expect(type.advice.contains(form))
+            #expect(FieldText.value(form, type: type.rawValue) != nil, "\(form)")
+            #expect(FieldText.value(cell: form, type: type.rawValue) != nil, "\(form)")
+        }
     }
 
     // MARK: One record
