@@ -27,6 +27,16 @@ import Testing
         }
     }
 
+    @Test func generatedAccessorsRelateObjectsWithoutAContext() throws {
+        let entities = try Library.container().managedObjectModel.entitiesByName
+        let book = LibraryBook(entity: try #require(entities["Book"]), insertInto: nil)
+        let genre = NSManagedObject(entity: try #require(entities["Genre"]), insertInto: nil)
+        book.addToGenres(genre)
+        #expect(books(genre) == 1)
+        book.removeFromGenres(genre)
+        #expect(books(genre) == 0)
+    }
+
     @Test func refreshingAMemberUpdatesItsOwners() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {

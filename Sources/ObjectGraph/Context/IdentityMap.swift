@@ -11,13 +11,18 @@ import Synchronization
 /// Holds neither the objects nor the context. An object removes itself in its `deinit`, on the thread that releases it
 /// last, so the table is behind a lock, and a lookup returns an object only if its deallocation has not begun.
 final class IdentityMap: @unchecked Sendable {
-    // Unchecked: table and ticket are behind locks; the directory is set before the first use.
+    // Unchecked: table and ticket are behind locks; the directory is set before the first use. Objects without a context
+    // are used by one thread at a time.
     private let table = Mutex(IdentityTable())
     private let identities = Mutex(())
     private let owner = Backlink<NSManagedObjectContext>()
     /// Names the stores of the objects' IDs. Outlives the context.
     var directory: StoreDirectory?
     private var lastTicket: StoreTicket?
+    /// Objects of a map without a context.
+    let unregistered: UnregisteredObjects?
+
+    init(unregistered: UnregisteredObjects? = nil) { self.unregistered = unregistered }
 
     /// The context, or nil once its `deinit` has begun.
     var context: NSManagedObjectContext? { owner.object }

@@ -10,6 +10,24 @@ extension NSManagedObjectContext {
     func insertImplementation(_ object: NSManagedObject) {
         preconditionIsCurrent()
         if object.isIn(self) { return revertDeletion(of: object) }
+        guard !object.isRelatedWithoutContext else { return insert(connected: object.connectedObjects) }
+        adopt(object)
+        enterInserted(object)
+        object.awakeFromInsert()
+    }
+
+    /// Inserts objects without a context that relationships connect.
+    private func insert(connected objects: [NSManagedObject]) {
+        for object in objects {
+            adopt(object)
+            // Each may read its relationships when it enters.
+            registry.insert(object)
+        }
+        for object in objects { enterInserted(object) }
+        for object in objects { object.awakeFromInsert() }
+    }
+
+    private func adopt(_ object: NSManagedObject) {
         precondition(object.isAlone, "\(object.layout.name) is in another context")
         precondition(!object.flags.contains(.detached), "\(object.layout.name) was deleted or released by its context; create a new object")
         precondition(
@@ -18,8 +36,6 @@ extension NSManagedObjectContext {
         object.contextReference = self
         // The object's former context was deallocated, so no pending list holds it.
         object.pendingPlace = -1
-        enterInserted(object)
-        object.awakeFromInsert()
     }
 
     func enterInserted(_ object: NSManagedObject) {

@@ -10,7 +10,7 @@ extension NSManagedObject {
     final func toOne(_ slot: Int) -> NSManagedObject? {
         willRead()
         guard !flags.contains(.detached), let key = value(at: slot).reference else { return nil }
-        return requireContext().object(for: key)
+        return related(key)
     }
 
     final func setToOne(_ slot: Int, to destination: NSManagedObject?) {
@@ -21,12 +21,18 @@ extension NSManagedObject {
         guard flags.isDisjoint(with: [.detached, .deleted]) else { return }
         let previous = values[slot].reference
         let destination = destination.flatMap { living($0, for: relationship) }
-        defer { deliverObservedChanges() }
+        var losesMember = previous != nil
+        defer {
+            deliverObservedChanges()
+            if losesMember { separateUnconnected() }
+        }
         guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
-        if let inverse = relationship.inverse, let previous { requireContext().object(for: previous).forget(self, at: inverse) }
+        if let inverse = relationship.inverse, let previous { related(previous).forget(self, at: inverse) }
+        if let destination { connectWithoutContext(destination) }
         setSlot(slot, to: destination.map { .reference($0.key) } ?? .null)
         guard let inverse = relationship.inverse, let destination else { return }
         if case .slot(let inverseSlot) = inverse, let rival = destination.toOne(inverseSlot), rival !== self {
+            losesMember = true
             rival.forget(destination, at: .slot(slot))
         }
         destination.remember(self, at: inverse)
@@ -37,7 +43,7 @@ extension NSManagedObject {
         let members = toManyKeys(index)
         if members.isEmpty { return [] }
         let isOrdered = layout.orderedToMany != 0 && layout.entity.toMany[index].declaration.isOrdered
-        return requireContext().objects(for: isOrdered ? toMany[index].orderedMembers : members.array)
+        return related(isOrdered ? toMany[index].orderedMembers : members.array)
     }
 
     final func toManyKeys(_ index: Int) -> KeySet {
@@ -65,6 +71,7 @@ extension NSManagedObject {
         forget(destination, at: .toMany(index))
         if let inverse = layout.entity.toMany[index].inverse { destination.forget(self, at: inverse) }
         deliverObservedChanges()
+        separateUnconnected()
     }
 
     /// Adds members. Observers are notified once.
@@ -121,6 +128,7 @@ extension NSManagedObject {
 
     /// Changes one side of a relationship; the caller changes the other.
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
+        connectWithoutContext(object)
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
         case .toMany(let index):
@@ -157,10 +165,17 @@ extension NSManagedObject {
         precondition(
             destination.contextReference === contextReference,
             "'\(layout.name).\(relationship.name)' cannot relate objects of different contexts; "
-                + "use object(with:) to get the other object in this context")
+                + "use object(with:) to get the other object in this context, and insert an object without one")
         precondition(
-            contextReference?.persistentStoreCoordinator?.isKind(destination.layout.index, of: relationship.destination) ?? true,
+            destination.hasKind(relationship.destination),
             "'\(layout.name).\(relationship.name)' cannot hold a \(destination.layout.name)")
+    }
+
+    private final func hasKind(_ entity: Int) -> Bool {
+        if let coordinator = contextReference?.persistentStoreCoordinator { return coordinator.isKind(layout.index, of: entity) }
+        var description: NSEntityDescription? = layout.description
+        while let candidate = description, candidate.layout?.index != entity { description = candidate.superentity }
+        return description != nil
     }
 }
 
@@ -169,7 +184,7 @@ extension NSManagedObject {
         switch location(of: key) {
         case .slot(let slot):
             guard let destination = values[slot].reference else { return false }
-            guard let context = contextReference else { return true }
+            guard let context = contextReference else { return relatedWithoutContext(destination) == nil }
             return (context.registeredObject(for: destination)?.isMarkedFault ?? true) && context.prefetchedRow(destination) == nil
         case .toMany(let index): return toMany[index].stored == nil
         }

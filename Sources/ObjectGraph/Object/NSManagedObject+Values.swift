@@ -123,7 +123,7 @@ extension NSManagedObject {
         where !flags.contains(.detached) && !relationship.declaration.isTransient {
             guard keys?.contains(relationship.name) ?? (toMany[index].stored != nil) else { continue }
             _ = toManyKeys(index)
-            let stored = requireContext().objects(for: toMany[index].storedMembers)
+            let stored = related(toMany[index].storedMembers)
             result[relationship.name] = collection(stored, index)
         }
         return result
@@ -150,7 +150,7 @@ extension NSManagedObject {
     final func apiValue(_ value: StoredValue, slot: Int) -> Any? {
         switch layout.entity.slots[slot] {
         case .attribute(let attribute): AttributeCoding.value(value, of: attribute)
-        case .toOne: value.reference.flatMap { contextReference?.object(for: $0) }
+        case .toOne: value.reference.flatMap { relatedWithoutContext($0) ?? contextReference?.object(for: $0) }
         }
     }
 

@@ -68,8 +68,8 @@ open class NSManagedObject: NSObject {
     final var observers: PropertyObservers?
     /// Increases with creation: saves and notifications are in order of creation.
     final let sequence: Int64
-    /// The registry of the object; nil if it never was in a context.
-    @exclusivity(unchecked) private final var map: IdentityMap?
+    /// The registry of the context, or the map of related objects without one; nil for an object without either.
+    @exclusivity(unchecked) final var map: IdentityMap?
     /// Created on demand.
     @exclusivity(unchecked) private final var identity: NSManagedObjectID?
 

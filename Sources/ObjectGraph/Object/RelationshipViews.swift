@@ -124,10 +124,13 @@ private final class RelationshipSet: NSMutableSet {
 private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipView {
     private let owner: NSManagedObject
     private let index: Int
+    /// Contexts show the changes of their objects in their sets.
+    private let showsOwnChanges: Bool
 
     init(owner: NSManagedObject, index: Int) {
         self.owner = owner
         self.index = index
+        showsOwnChanges = owner.contextReference == nil
         super.init(capacity: 0)
         for (place, object) in owner.toManyObjects(index).enumerated() { super.insert(object, at: place) }
     }
@@ -149,19 +152,26 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     private func change(_ body: (NSMutableOrderedSet) -> Void) {
         let copy = NSMutableOrderedSet(array: owner.toManyObjects(index))
         body(copy)
-        owner.changeMembers(index, to: copy.map(managedObject))
+        showing { owner.changeMembers(index, to: copy.map(managedObject)) }
     }
 
     private func retainMembers(where isKept: (NSManagedObject) -> Bool) {
-        owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept))
+        showing { owner.changeMembers(index, to: owner.toManyObjects(index).filter(isKept)) }
     }
 
-    override func add(_ object: Any) { owner.addToMany(index, managedObject(object)) }
-    override func addObjects(from array: [Any]) { owner.addMembers(index, array.map(managedObject)) }
-    override func remove(_ object: Any) {
-        if let object = object as? NSManagedObject { owner.removeFromMany(index, object) }
+    private func showing(_ body: () -> Void) {
+        body()
+        if showsOwnChanges { show(owner.toManyObjects(index), of: owner, index) }
     }
-    override func removeObjects(in array: [Any]) { owner.removeMembers(index, array.compactMap { $0 as? NSManagedObject }) }
+
+    override func add(_ object: Any) { showing { owner.addToMany(index, managedObject(object)) } }
+    override func addObjects(from array: [Any]) { showing { owner.addMembers(index, array.map(managedObject)) } }
+    override func remove(_ object: Any) {
+        if let object = object as? NSManagedObject { showing { owner.removeFromMany(index, object) } }
+    }
+    override func removeObjects(in array: [Any]) {
+        showing { owner.removeMembers(index, array.compactMap { $0 as? NSManagedObject }) }
+    }
     override func union(_ other: NSOrderedSet) { addObjects(from: other.array) }
     override func minus(_ other: NSOrderedSet) { removeObjects(in: other.array) }
     override func unionSet(_ other: Set<AnyHashable>) { addObjects(from: other.map(\.base)) }
