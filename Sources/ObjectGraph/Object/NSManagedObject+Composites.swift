@@ -53,6 +53,43 @@ extension NSManagedObject {
     }
 }
 
+extension EntityLayout {
+    /// Replaces composites of a batch request by their leaves, which the store has columns for.
+    ///
+    /// A value for a leaf overrides the one of its composite. A leaf that a dictionary lacks becomes nil.
+    ///
+    /// - Throws: `CocoaError` 134070 for a composite's value that isn't a dictionary, and for a key that it does not have.
+    func leaves(of properties: [String: Any]) throws -> [String: Any] {
+        guard !entity.composites.isEmpty else { return properties }
+        var leaves: [String: Any] = [:]
+        for (path, value) in properties.sorted(by: { $0.key.utf8.count < $1.key.utf8.count }) {
+            try collectLeaves(path, value, into: &leaves)
+        }
+        return leaves
+    }
+
+    private func collectLeaves(_ path: String, _ value: Any, into leaves: inout [String: Any]) throws {
+        guard let names = entity.composites[path] else { return leaves[path] = value }
+        var value = value
+        if let expression = value as? PredicateKit.NSExpression, case .constant = expression.tree {
+            value = expression.constantValue ?? NSNull()
+        }
+        let values: [String: Any]
+        switch value {
+        case is NSNull: values = [:]
+        case let dictionary as [String: Any]: values = dictionary
+        default:
+            throw CocoaError(
+                .persistentStoreOperation, sentence: "'\(name).\(path)' is a composite and cannot hold a \(type(of: value)).")
+        }
+        if let unknown = values.keys.sorted().first(where: { !names.contains($0) }) {
+            throw CocoaError(
+                .persistentStoreOperation, sentence: "The composite '\(name).\(path)' has no attribute '\(unknown)'.")
+        }
+        for member in names { try collectLeaves("\(path).\(member)", values[member] ?? NSNull(), into: &leaves) }
+    }
+}
+
 /// A composite attribute on a predicate's path.
 final class CompositeSubject: PredicateSubject {
     private let object: NSManagedObject

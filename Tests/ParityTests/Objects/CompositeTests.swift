@@ -117,6 +117,72 @@ struct CompositeTests {
         }
     }
 
+    /// The address of each place by name, as stored.
+    private func addresses(_ context: NSManagedObjectContext) throws -> [String: [String: Any]] {
+        context.reset()
+        let places = try context.fetch(NSFetchRequest<Place>(entityName: "Place"))
+        return Dictionary(uniqueKeysWithValues: places.map { ($0.nameValue ?? "", $0.value(forKey: "address") as? [String: Any] ?? [:]) })
+    }
+
+    /// A leaf that a dictionary lacks is nil; one that is named itself overrides its composite.
+    @Test func batchUpdatesSetCompositesAndLeaves() throws {
+        let context = try container().newBackgroundContext()
+        try context.performAndWait {
+            Place.inserted("home", context).setValue(["street": "Main", "city": "Bern", "position": ["latitude": 46.9]], forKey: "address")
+            try context.save()
+            let request = NSBatchUpdateRequest(entityName: "Place")
+            request.propertiesToUpdate = [
+                "address": ["city": "Basel", "position": ["longitude": 7.4]] as [String: Any], "address.position.latitude": 47.5,
+            ]
+            _ = try context.execute(request)
+            let address = try addresses(context)["home"]
+            #expect(address?["city"] as? String == "Basel")
+            #expect(address?["street"] == nil)
+            #expect(address?["position"] as? [String: Double] == ["latitude": 47.5, "longitude": 7.4])
+            request.propertiesToUpdate = ["address": NSNull()]
+            _ = try context.execute(request)
+            #expect(try addresses(context)["home"]?.isEmpty == true)
+        }
+    }
+
+    @Test func batchInsertsSetComposites() throws {
+        let context = try container().newBackgroundContext()
+        try context.performAndWait {
+            let rows: [[String: Any]] = [
+                ["name": "a", "address": ["city": "Bern", "position": ["latitude": 46.9]] as [String: Any]],
+                ["name": "b", "address.city": "Basel"],
+                ["name": "c", "address": NSNull()],
+            ]
+            _ = try context.execute(NSBatchInsertRequest(entityName: "Place", objects: rows))
+            var isDone = false
+            let handler = NSBatchInsertRequest(
+                entityName: "Place",
+                managedObjectHandler: { place in
+                    defer { isDone = true }
+                    place.setValue("d", forKey: "name")
+                    place.setValue(["city": "Chur"], forKey: "address")
+                    return isDone
+                })
+            _ = try context.execute(handler)
+            let stored = try addresses(context)
+            #expect(stored.mapValues { $0["city"] as? String } == ["a": "Bern", "b": "Basel", "c": nil, "d": "Chur"])
+            #expect(stored["a"]?["position"] as? [String: Double] == ["latitude": 46.9])
+        }
+    }
+
+    @Test(arguments: 0..<3) func batchesRefuseOtherValuesOfComposites(_ index: Int) throws {
+        let values: [Any] = ["Bern", ["town": "Bern"], ["position": 3]]
+        let value = values[index]
+        let context = try container().newBackgroundContext()
+        context.performAndWait {
+            let update = NSBatchUpdateRequest(entityName: "Place")
+            update.propertiesToUpdate = ["address": value]
+            #expect(Depot.code { _ = try context.execute(update) } == 134_070)
+            let insertion = NSBatchInsertRequest(entityName: "Place", objects: [["name": "a", "address": value]])
+            #expect(Depot.code { _ = try context.execute(insertion) } == 134_070)
+        }
+    }
+
     @Test func compositeDescriptionsNameTheirElements() {
         let address = Self.shared.model.entitiesByName["Place"]?.attributesByName["address"] as? NSCompositeAttributeDescription
         #expect(address?.attributeType == .compositeAttributeType)

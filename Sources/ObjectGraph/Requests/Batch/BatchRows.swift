@@ -56,7 +56,7 @@ final class DictionaryRows: BatchRowSource {
         guard let row = nextDictionary() else { return nil }
         var values = layout.defaults
         givenSlots = []
-        for (key, value) in row {
+        for (key, value) in try layout.leaves(of: row) {
             guard case .slot(let slot)? = layout.entity.location(of: key), case .attribute(let attribute) = layout.entity.slots[slot] else {
                 throw CocoaError(
                     .persistentStoreOperation,

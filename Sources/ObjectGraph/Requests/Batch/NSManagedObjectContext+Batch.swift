@@ -69,8 +69,11 @@ extension NSBatchUpdateRequest: ExecutableRequest {
     }
 
     private func values(of layout: EntityLayout, for store: NSPersistentStore) throws -> [(slot: Int, value: BatchUpdate.Value)] {
-        try (propertiesToUpdate ?? [:]).map { key, value in
-            let name = (key.base as? NSPropertyDescription)?.name ?? key.base as? String ?? "\(key.base)"
+        var properties: [String: Any] = [:]
+        for (key, value) in propertiesToUpdate ?? [:] {
+            properties[(key.base as? NSPropertyDescription)?.name ?? key.base as? String ?? "\(key.base)"] = value
+        }
+        return try layout.leaves(of: properties).map { name, value in
             guard case .slot(let slot)? = layout.entity.location(of: name) else {
                 throw CocoaError(
                     .persistentStoreOperation,
