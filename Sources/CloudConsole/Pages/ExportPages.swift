@@ -59,18 +59,20 @@ struct ExportPages {
         return file(bytes, "json", "application/json", query, isCut: isCut)
     }
 
-    /// One line a record, with the fields of the type in alphabetical order.
+    /// The header, and a line a record.
     func csv() async throws -> ServiceResponse {
         let query = try await query()
-        let names = query.fields.keys.sorted()
-        var text = CSVText.line(["recordName"] + names.map(CSVText.guarded)) + "\r\n"
+        // The header names the fields of all records.
+        var (records, columns, bytes) = ([Record](), RecordCSV.Columns(), 0)
         let isCut = try await each(query) { record in
-            let cells = names.map { record.fields[$0]?.value.map(FieldText.cell) }
-            text +=
-                CSVText.line([CSVText.guarded(record.recordName)]) + cells.map { "," + ($0.map { CSVText.line([$0]) } ?? "") }.joined()
-                + "\r\n"
-            return text.utf8.count
+            records.append(record)
+            columns.add(record)
+            bytes += record.encoded().count
+            return bytes
         }
+        let sorted = columns.sorted
+        var text = RecordCSV.header(sorted) + "\r\n"
+        for record in records { text += RecordCSV.line(record, sorted) + "\r\n" }
         return file(Array(text.utf8), "csv", "text/csv; charset=utf-8", query, isCut: isCut)
     }
 
@@ -106,25 +108,14 @@ struct ExportPages {
 }
 
 extension FieldText {
-    /// A value in a cell of a file. ``value(cell:type:)`` reads it, but for assets and the parts that ``detail(_:)`` has.
-    static func cell(_ value: FieldValue) -> String {
-        switch value {
-        case .bytes(let bytes): Base64.encode(bytes)
-        case .list(let elements, _): CSVText.guarded(CSVText.line(elements.map { cell($0) }))
-        case .int64, .double: text(value)
-        default: CSVText.guarded(text(value))
-        }
-    }
-
     /// - Returns: nil for a text that is not a value of the type.
     static func value(cell text: String, type: String) -> FieldValue? {
-        let plain = CSVText.unguarded(text)
-        guard type.hasSuffix("_LIST") else {
-            return type == "BYTES" ? Base64.decode(text).map { .bytes($0) } : value(plain, type: type)
-        }
+        if let column = RecordCSV.Column("", schemaType: type) { return RecordCSV.value(text, column) }
+        let plain = RecordCSV.unguarded(text)
+        guard type.hasSuffix("_LIST") else { return value(plain, type: type) }
         let element = String(type.dropLast(5))
         var elements: [FieldValue] = []
-        for cell in CSVText.rows(plain, rowsMax: 1)?.first ?? [] {
+        for cell in RecordCSV.table(plain, rowsMax: 1, skipsSpaces: true).rows.first?.cells ?? [] {
             guard let value = value(cell: cell ?? "", type: element) else { return nil }
             elements.append(value)
         }

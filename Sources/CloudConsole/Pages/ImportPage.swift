@@ -38,7 +38,7 @@ struct ImportPage {
 
     private func page(_ query: RecordQuery, problem: String? = nil) -> ServiceResponse {
         var values: [String: Any] = [
-            "type": query.type ?? "", "place": "\(query.scope.rawValue)/\(query.zone)", "text": form["text"] ?? "",
+            "type": query.type ?? "", "place": "\(query.scope.rawValue)/\(query.zone)", "text": (try? content()) ?? form["text"] ?? "",
             "isReplacing": form["existing"] == "replace", "most": Self.recordsMax,
         ]
         if let problem { values["problem"] = problem }
@@ -54,9 +54,18 @@ struct ImportPage {
         }
     }
 
-    private func records(_ query: RecordQuery) throws -> [ImportedRecord] {
+    /// A chosen file unchanged, or the text.
+    private func content() throws(WireError) -> String {
         // Browsers send each line break of a text area as CR LF, also those inside of values.
-        let text = LineBreaks.normalized(form["text"] ?? "")
+        guard let file = form["file"], !file.isEmpty else { return LineBreaks.normalized(form["text"] ?? "") }
+        guard let bytes = Base64.decode(file), let text = String(validating: bytes, as: UTF8.self) else {
+            throw WireError(.badRequest, "The file is not UTF-8.")
+        }
+        return text
+    }
+
+    private func records(_ query: RecordQuery) throws -> [ImportedRecord] {
+        let text = try content()
         let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
         let records = isJSON ? try Self.records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
@@ -91,35 +100,45 @@ struct ImportPage {
     private static let parentsMax = 100
 
     private static func records(csv text: String, _ query: RecordQuery) throws -> [ImportedRecord] {
-        guard let rows = CSVText.rows(text, rowsMax: recordsMax + 1) else {
-            throw WireError(.badRequest, "An import has at most \(recordsMax) records.")
-        }
-        guard let header = rows.first?.map({ CSVText.unguarded($0 ?? "") }) else { return [] }
-        let unknown = header.filter { $0 != "recordName" && query.fields[$0] == nil }
-        guard unknown.isEmpty else {
-            throw WireError(
-                .badRequest, "The type \(query.type ?? "") has no field '\(unknown[0].prefix(64))'. The first line names the fields.")
-        }
+        let table = RecordCSV.table(text, rowsMax: recordsMax + 1)
+        guard !table.isCut else { throw WireError(.badRequest, "An import has at most \(recordsMax) records.") }
+        if let line = table.openQuotation { throw WireError(.badRequest, "Line \(line): a quotation mark has no end.") }
+        guard let header = try table.rows.first?.cells.map({ try field($0 ?? "", query) }) else { return [] }
         let columns = Set(header)
-        return try rows.dropFirst().enumerated().map { index, row in
-            guard row.count <= header.count else {
-                throw WireError(.badRequest, "Line \(index + 2) has more values than the first line has names.")
+        return try table.rows.dropFirst().map { row in
+            guard row.cells.count <= header.count else {
+                throw WireError(.badRequest, "Line \(row.line) has more values than the first line has names.")
             }
             var record = Record(recordName: "", recordType: query.type ?? "")
-            for (name, cell) in zip(header, row) {
+            for (name, cell) in zip(header, row.cells) {
                 guard let cell else { continue }
                 guard let schema = query.fields[name] else {
-                    record.recordName = CSVText.unguarded(cell)
+                    record.recordName = RecordCSV.unguarded(cell)
                     continue
                 }
                 if FieldText.isAsset(schema.type) { continue }
                 guard let value = FieldText.value(cell: cell, type: schema.type) else {
                     let problem = FieldText.problem(cell, type: schema.type, field: name)
-                    throw WireError(.badRequest, "Line \(index + 2): \(problem.reason)")
+                    throw WireError(.badRequest, "Line \(row.line): \(problem.reason)")
                 }
                 record.fields[name] = Field(value, isEncrypted: schema.isEncrypted)
             }
             return ImportedRecord(record, columns: columns)
         }
+    }
+
+    /// The name in a cell of the first line: `FIELD`, or `FIELD:TYPE`.
+    private static func field(_ cell: String, _ query: RecordQuery) throws -> String {
+        let text = RecordCSV.unguarded(cell).trimmed
+        if text == RecordCSV.nameHeader { return text }
+        let (name, column) = RecordCSV.field(text) ?? (name: text, column: nil)
+        guard let schema = query.fields[name] else {
+            throw WireError(
+                .badRequest, "The type \(query.type ?? "") has no field '\(name.prefix(64))'. The first line names the fields.")
+        }
+        if let column, let own = RecordCSV.Column(name, schemaType: schema.type), own != column {
+            throw WireError(.badRequest, "The field '\(name)' has the type \(own.schemaType) instead of \(column.schemaType).")
+        }
+        return name
     }
 }

@@ -127,7 +127,7 @@ struct RecordQuery {
             }
             return (try one("\(numbers[0]), \(numbers[1])"), numbers[2])
         case .isIn, .isNotIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
-            let row = CSVText.rows(filter.value, rowsMax: 1)?.first ?? []
+            let row = RecordCSV.table(filter.value, rowsMax: 1, skipsSpaces: true).rows.first?.cells ?? []
             var values: [FieldValue] = []
             for text in row { values.append(try one((text ?? "").trimmed)) }
             return (FieldText.list(values, of: element), nil)

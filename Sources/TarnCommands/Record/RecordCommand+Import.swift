@@ -14,7 +14,7 @@ extension RecordCommand {
             abstract: "Import records from a file.",
             discussion: Help.discussion(
                 """
-                Reads JSON lines or CSV as 'tarn record export' writes them, or the JSON of the console's export. The whole file is checked first: if a line is invalid, the \
+                Reads JSON lines or CSV as 'tarn record export' writes them, or the console's exports. The whole file is checked first: if a line is invalid, the \
                 errors name their lines, and nothing is written. A record that exists is replaced; it keeps its files of assets, and with CSV \
                 also its parent and its fields without a column. Shares and the records of users are left out.
                 """,
@@ -113,29 +113,27 @@ struct RecordFile {
     }
 
     private mutating func readRows(_ text: String, type: String) throws {
-        var rows = try RecordCSV.rows(text)
-        guard let header = rows.first?.cells else { throw CommandError("line 1: the header is missing: recordName,FIELD:TYPE,…") }
+        let table = RecordCSV.table(text)
+        if let line = table.openQuotation { throw CommandError("line \(line): a quotation mark has no end.") }
+        guard let header = table.rows.first?.cells else { throw CommandError("line 1: the header is missing: recordName,FIELD:TYPE,…") }
         guard header.first == RecordCSV.nameHeader else { throw CommandError("line 1: the first column is recordName.") }
         let columns = try header.dropFirst().map { cell -> RecordCSV.Column in
-            guard let (name, type) = RecordValueText.field((cell ?? "")[...]), let type, type != .asset else {
-                throw CommandError("line 1: '\(cell ?? "")' isn't a column: write FIELD:TYPE, such as title:STRING.")
-            }
-            return RecordCSV.Column(name: name, type: type)
+            guard let column = RecordCSV.field(cell ?? "")?.column, column.type != .asset, RecordValueText.field(column.name[...]) != nil
+            else { throw CommandError("line 1: '\(cell ?? "")' isn't a column: write FIELD:TYPE, such as title:STRING.") }
+            return column
         }
         self.columns = Set(columns.map(\.name))
-        rows.removeFirst()
-        for (line, cells) in rows {
+        for row in table.rows.dropFirst() {
+            let (line, cells) = (row.line, row.cells)
             guard cells.count == header.count else {
                 problems.append("line \(line): \(CountText.text(cells.count, "column")) instead of \(header.count)")
                 continue
             }
-            var record = Record(recordName: cells[0] ?? "", recordType: type)
+            var record = Record(recordName: RecordCSV.unguarded(cells[0] ?? ""), recordType: type)
             for (column, cell) in zip(columns, cells.dropFirst()) {
                 guard let cell else { continue }
-                // Quotation marks of CSV are gone already; others belong to the text.
-                let value = column.type == .string ? .string(cell) : RecordValueText.value(cell, column.type)
-                guard let value else {
-                    let problem = "'\(cell.prefix(40))' isn't a valid \(column.type.rawValue) (column \(column.name))"
+                guard let value = RecordCSV.value(cell, column) else {
+                    let problem = "'\(cell.prefix(40))' isn't a valid \(column.schemaType) (column \(column.name))"
                     let advice = column.type.advice
                     problems.append("line \(line): \(problem)\(advice.isEmpty ? "" : ".")\(advice)")
                     continue

@@ -5,7 +5,7 @@ import CloudService
 import CloudWire
 import Foundation
 
-/// Values of fields as texts: in conditions, assignments, tables and CSV.
+/// Values of fields as texts: in conditions, assignments and tables.
 enum RecordValueText {
     /// Names of types in `FIELD:TYPE`, besides those of the wire.
     static let types: [String: FieldType] = {
@@ -100,16 +100,16 @@ enum RecordValueText {
 
     private static func time(_ text: String) -> FieldValue? { Moment(argument: text).map { .timestamp($0.milliseconds) } }
 
-    /// A value for people, and for CSV if `isComplete`.
-    static func text(_ value: FieldValue?, isComplete: Bool = false) -> String {
+    /// A value for people.
+    static func text(_ value: FieldValue?) -> String {
         switch value {
         case nil: ""
         case .string(let text)?: text
         case .int64(let number)?: String(number)
         case .double(let number)?: String(number)
         case .timestamp(let time)?: Self.text(time: time)
-        case .bytes(let bytes)?: isComplete ? Base64.encode(bytes) : ByteText.text(Int64(bytes.count))
-        case .reference(let reference)?: (isComplete ? "" : "@") + reference.recordName
+        case .bytes(let bytes)?: ByteText.text(Int64(bytes.count))
+        case .reference(let reference)?: "@" + reference.recordName
         case .location(let location)?: "\(location.latitude),\(location.longitude)"
         case .asset(let asset)?: "file of \(ByteText.text(asset.size))"
         case .list(let elements, _)?: elements.map { text($0) }.joined(separator: ", ")

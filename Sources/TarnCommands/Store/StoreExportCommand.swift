@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import ArgumentParser
+import CloudService
 import Foundation
 import ManagedModel
 import SQLiteStore
@@ -81,12 +82,12 @@ extension StoreCommand {
 /// Source: RFC 4180.
 enum CSVText {
     static func header(_ entity: ResolvedEntity) -> String {
-        (["_id"] + (stored(entity).map { entity.slots[$0].name } + entity.toMany.map(\.name)).map(CSVField.value)).joined(separator: ",")
+        (["_id"] + (stored(entity).map { entity.slots[$0].name } + entity.toMany.map(\.name)).map(RecordCSV.cell)).joined(separator: ",")
     }
 
     static func line(_ row: StoreRow) -> String {
-        let slots = stored(row.entity).map { row.plain(row.row.values[$0]).map(CSVField.value) ?? "" }
-        let members = (row.members ?? []).map { keys in CSVField.value(keys.map(row.text(of:)).joined(separator: " ")) }
+        let slots = stored(row.entity).map { row.plain(row.row.values[$0]).map(RecordCSV.cell) ?? "" }
+        let members = (row.members ?? []).map { keys in RecordCSV.cell(keys.map(row.text(of:)).joined(separator: " ")) }
         return ([row.id] + slots + members).joined(separator: ",")
     }
 

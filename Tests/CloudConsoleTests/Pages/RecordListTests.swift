@@ -263,6 +263,22 @@ import Testing
         #expect(await visitor.post("\(Self.list)/import?\(place)", ["text": file.text, "existing": "replace"]).text.contains("2 of 2"))
     }
 
+    /// Browsers change the line breaks of text areas, but not the bytes of a chosen file.
+    @Test(arguments: ["csv", "json"]) func aFileKeepsItsLineBreaks(_ kind: String) async throws {
+        let fields: [String: FieldValue] = [
+            "text": .string("a\r\nb\nc\rd"), "tags": .list([.string("x\r\ny"), .string("z")], of: .string),
+        ]
+        try await create([thing("a\r\nb", fields)])
+        let place = "place=private/Garden&type=Thing"
+        let file = await visitor.get("\(Self.list)/export.\(kind)?\(place)")
+        let before = try await mia.lookup("a\r\nb").map { $0.record?.fields }
+        try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "a\r\nb"))])
+        let form = ["file": Base64.encode(Array(file.text.utf8)), "existing": "keep"]
+        let done = await visitor.post("\(Self.list)/import?\(place)", form)
+        #expect(done.text.contains("1 of 1 record imported."), "\(done.text)")
+        #expect(try await mia.lookup("a\r\nb").map { $0.record?.fields } == before)
+    }
+
     /// The list refers to `tarn record export` for large zones.
     @Test(arguments: [1, 2]) func jsonLinesOfTheCommandLineAreImported(_ count: Int) async throws {
         try await create([thing("old", Self.values)])
@@ -344,7 +360,8 @@ import Testing
 
     @Test(arguments: [
         ("recordName,nothing\na,1", "has no field"), ("recordName,number\na,many", "Line 2"), ("recordName\na,b", "more values"),
-        ("recordName,at\na,soon", "Write it in UTC"),
+        ("recordName,at\na,soon", "Write it in UTC"), ("recordName,number:STRING\na,1", "instead of STRING"),
+        ("recordName,text\na,\"b", "a quotation mark has no end"),
         ("", "no records"), ("{\"records\":[{]}", "invalid"),
     ])
     func filesThatCannotBeReadAreNamed(_ text: String, _ problem: String) async throws {
