@@ -47,7 +47,7 @@ package struct CloudService: Sendable {
     let accountStreams = OpenCounts(atMost: Self.streamsPerAccount)
     package let admission: AdmissionGate
     /// Hashes of passwords are computed one at a time. The sites that ask for them take turns.
-    let passwordChecks = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .seconds(10)))
+    var passwordChecks = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .seconds(10)))
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
     /// Nil for a service that makes no snapshots.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import ServiceFixtures
 import Synchronization
 import Testing
@@ -37,6 +38,24 @@ import Testing
         let networks = ended.networks.withLock { $0 }
         #expect(networks.count == 9)
         #expect(networks.prefix(6).contains("192.0.2.1"))
+    }
+
+    @Test func aSignInThatWaitsTooLongIsRefused() async throws {
+        let village = try Village()
+        defer { withExtendedLifetime(village) {} }
+        var changed = village.service
+        changed.passwordChecks = AdmissionGate(AdmissionController.Rules(runningMax: 1, interval: .milliseconds(20)))
+        let service = changed
+        let (release, hold) = AsyncStream.makeStream(of: Void.self)
+        let first = Task { try? await service.passwordChecks.run("first") { for await _ in release {} } }
+        while service.passwordChecks.counts.running < 1 { await Task.yield() }
+        let refusal = await #expect(throws: WireError.self) {
+            _ = try await service.signIn(name: "owner", password: "password", to: .console(isKept: false), network: "192.0.2.1")
+        }
+        #expect(refusal?.code == .tryAgainLater)
+        #expect((refusal?.retryAfter ?? 0) >= 1)
+        hold.finish()
+        _ = await first.value
     }
 
     private final class Ended: Sendable {

@@ -4,6 +4,7 @@
 import CloudEngineSQLite
 import CloudInProcess
 import CloudKit
+import CloudService
 import CloudWire
 import Foundation
 import Logging
@@ -55,6 +56,31 @@ import Testing
         let put = await CommandRun("record", "put", "n1", assignment, "--container", Self.container)
         #expect(put.status == 64)
         #expect(put.notes.contains(problem), "\(put.notes)")
+    }
+
+    /// The subject names the owner, container and environment, and no zone: its name is the user's data.
+    @Test func restorationsAndDeletionsOfZonesAreAudited() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        _ = await CommandRun("user", "add", "mia", "--data", folder.path)
+        try await ServerData(folder: folder.path, database: nil, settingsFile: nil).withStore(mustExist: true) { store in
+            try await store.keepHistory(milliseconds: 86_400_000, now: 0)
+        }
+        #expect(await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place).status == 0)
+        #expect(await CommandRun(["zone", "create", "Secret", "--user", "mia"] + place).status == 0)
+        let own = ["--database", "private", "--user", "mia", "--zone", "Secret"] + place
+        #expect(await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + own).status == 0)
+        let stored = try Record(json: Array(await CommandRun(["record", "get", "n1", "--json"] + own).output.utf8))
+        let time = TimestampText.iso(try #require(stored.modified).timestamp)
+        let restored = await CommandRun(["zone", "restore", "Secret", "--at", time, "--user", "mia"] + place)
+        #expect(restored.status == 0, "\(restored.notes)")
+        #expect(await CommandRun(["zone", "delete", "Secret", "--yes", "--user", "mia"] + place).status == 0)
+        let audit = await CommandRun("audit", "--json", "--data", folder.path).output
+        for action in ["zone.restore", "zone.delete"] {
+            let event = #""action":"\#(action)","subject":"mia, \#(Self.container) development","outcome":"done""#
+            #expect(audit.contains(event), "\(audit)")
+        }
+        #expect(!audit.contains("Secret"))
     }
 
     @Test func aQuotationWithoutAnEndIsRefused() async throws {

@@ -74,6 +74,21 @@ import Testing
         #expect(await visitor.get("/console").text.contains("Containers"))
     }
 
+    @Test func theRequestedPageOpensAfterTheCode() async throws {
+        let (village, _, secret, _) = try await Self.turnedOn()
+        let visitor = BrowserSession(village)
+        let next = "/console/users?q=m"
+        let field = #"name="next" value="\#(next)""#
+        let page = await visitor.post("/console/signin", ["name": "mia", "password": "correct horse", "next": next], code: "").text
+        #expect(page.contains(field), "\(page)")
+        let challenge = try #require(Self.text(page, after: "name=\"challenge\" value=\"", before: "\""))
+        let wrong = await visitor.post("/console/signin", ["challenge": challenge, "code": "000000", "next": next], code: "").text
+        #expect(wrong.contains(field), "\(wrong)")
+        let form = ["challenge": challenge, "code": Self.code(secret, village), "next": next]
+        let signedIn = await visitor.post("/console/signin", form, code: "")
+        #expect(signedIn.headers.first { $0.name == "Location" }?.value == next)
+    }
+
     @Test func aCodeIsAcceptedOnce() async throws {
         let (village, _, secret, _) = try await Self.turnedOn()
         let visitor = BrowserSession(village)

@@ -88,6 +88,17 @@ import Testing
         #expect(await visitor.post("/console/signout", [:], code: "").text.contains("nothing of the form") == false)
     }
 
+    /// A download must not be a file with the sign-in page, and signing in opens no download.
+    @Test(arguments: ["csv", "json"]) func anExportWithoutASessionIsRefused(_ kind: String) async throws {
+        let (village, first) = try await BrowserSession.signedIn()
+        let visitor = BrowserSession(village, console: first.console)
+        let answer = await visitor.get("\(ConsoleTests.base)/records/export.\(kind)?place=public/_defaultZone&type=Plant")
+        #expect(answer.status == 403)
+        #expect(!answer.headers.contains { $0.name == "Content-Disposition" })
+        #expect(answer.text.contains(#"name="password""#))
+        #expect(!answer.text.contains(#"name="next""#))
+    }
+
     @Test func tokensForProductionRequireOrigins() {
         let arguments = ["token", "add", "--container", "iCloud.org.example.notes", "--environment", "production"]
         #expect(throws: (any Error).self) { try TarnCommand.parseAsRoot(arguments) }

@@ -71,6 +71,18 @@ import Testing
         #expect(session.lastUse?.time == village.clock.now)
     }
 
+    @Test func theLastUseOfASessionIsShownAndGrows() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        for _ in 0..<2 {
+            village.clock.advance(seconds: 60)
+            let time = TimestampText.text(village.clock.now)
+            #expect(await visitor.get("/console/settings").status == 200)
+            #expect(await !visitor.get("/console/users/mia").text.contains("<td>\(time)</td>"))
+            try await village.service.storeCredentialUses()
+            #expect(await visitor.get("/console/users/mia").text.contains("<td>\(time)</td>"))
+        }
+    }
+
     @Test func connectionsAreListedOnceAndTheNewestFirst() {
         let clock = HandClock()
         let hub = PushHub(now: { clock.now })

@@ -55,6 +55,21 @@ import Testing
         #expect(sessions == [.operatorKey])
     }
 
+    @Test func theLastUseOfAKeyGrows() async throws {
+        let key = try await village.service.operatorKey(ofAccount: try await mia()).key
+        func lastUse() async throws -> Int64? {
+            try await village.service.storeCredentialUses()
+            let accesses = try await village.store.accesses(ofUser: "mia")
+            return accesses.first { if case .session(.operatorKey, _) = $0.kind { true } else { false } }?.lastUse?.time
+        }
+        #expect(try await lastUse() == nil)
+        for _ in 0..<2 {
+            village.clock.advance(seconds: 60)
+            #expect(try await get(Self.zones, ["authorization": "Bearer \(key)"]).status == 200)
+            #expect(try await lastUse() == village.clock.now)
+        }
+    }
+
     /// The console's requests and all others of an account have one budget.
     @Test func anOperatorKeySharesTheRateLimitOfItsAccount() async throws {
         var limits = Limits()

@@ -176,6 +176,21 @@ import Testing
         #expect(!page.contains("<option selected>blob</option>"))
     }
 
+    /// An order needs an index that the type may have, and an order by locations needs a place that the form does not have.
+    @Test func ordersThatNoQueryHasAreNotOffered() async throws {
+        _ = try await village.service.schema(of: Village.container).importSchema(
+            ContainerSchema(
+                text:
+                    "DEFINE SCHEMA RECORD TYPE Thing (n INT64, spot LOCATION, blob BYTES, file ASSET, tags LIST<STRING>, code ENCRYPTED STRING);"
+            ))
+        let page = await get("")
+        for name in ["n", "recordName", "modifiedTimestamp"] {
+            #expect(page.contains(#"<option value="\#(name)">\#(name), ascending</option>"#), "\(name)")
+            #expect(page.contains(#"<option value="-\#(name)">\#(name), descending</option>"#), "\(name)")
+        }
+        for name in ["spot", "blob", "file", "tags", "code"] { #expect(!page.contains("\(name), ascending"), "\(name)") }
+    }
+
     /// Apps, and the console in production, need the index.
     @Test func onlyTheConsoleInDevelopmentQueriesFieldsWithoutIndex() async throws {
         try await create([thing("a", ["n": .int64(1)])])

@@ -62,6 +62,23 @@ import Testing
         #expect(await visitor.get("/console/users/nobody").status == 404)
     }
 
+    @Test func accountsAreListedWithTheirSizeAndDevices() async throws {
+        let (village, visitor) = try await BrowserSession.signedIn()
+        let bo = try await village.villager("bo")
+        try await bo.modify([RecordOperation(.create, .plant("p1"))])
+        _ = try await village.store.addUser(name: "eve", deviceLabel: "phone", now: 0)
+        let bytes = try await village.store.usage(ofUsers: ["bo"]).reduce(0) { $0 + $1.usage.total }
+        #expect(bytes > 1)
+        #expect(bytes < 1000)
+        let page = await visitor.get("/console/users").text
+        let heads = #"<th scope="col" class="number">Size</th><th scope="col">Devices</th>"#
+        #expect(page.contains(heads))
+        let rows = page.split(separator: "<tr>")
+        let (bosRow, evesRow) = (rows.first { $0.contains(">bo</a>") }, rows.first { $0.contains(">eve</a>") })
+        #expect(bosRow?.contains(#"<td class="number">\#(bytes) bytes</td><td>tablet</td>"#) == true, "\(page)")
+        #expect(evesRow?.contains(#"<td class="number">0 bytes</td><td>phone</td>"#) == true, "\(page)")
+    }
+
     /// An empty field would say that the server's default is in effect, and set it.
     @Test func theQuotaOfAnAccountWithoutDataIsShown() async throws {
         let (village, visitor) = try await BrowserSession.signedIn()

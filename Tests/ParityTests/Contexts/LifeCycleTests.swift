@@ -93,6 +93,7 @@ import Testing
             card.setValue("\(count)", forKey: "note")
         }
         #expect(Depot.code { try context.save() } == 134_030)
+        #expect(count == 1000)
         card.onWillSave = nil
         try context.save()
     }

@@ -51,6 +51,23 @@ import Testing
         }
     }
 
+    /// Stores that are read only keep their version, and so does the file for other programs.
+    @Test(arguments: [NSSQLiteStoreType, NSBinaryStoreType]) func aReadOnlyStoreIsNotMigrated(_ type: String) throws {
+        try Versions.withFolder { folder in
+            let url = folder.appendingPathComponent("a.store")
+            try Versions.fill(url, type: type)
+            let changed = Versions.changed { entities, _ in
+                entities["Note"]?.properties.append(Library.attribute("more", .stringAttributeType))
+            }
+            var options = Versions.automatically
+            options[NSReadOnlyPersistentStoreOption] = true
+            #expect(Depot.code { try Versions.open(url, changed, type: type, options: options) { _ in } } == 134_100)
+            try Versions.open(url, Versions.first(), type: type, options: nil) { context throws in
+                #expect(try Versions.fetch("Note", context).count == 3)
+            }
+        }
+    }
+
     @Test func aVersionThatTheProgramDoesNotHaveIsMissed() throws {
         try Versions.withFolder { folder in
             let url = folder.appendingPathComponent("a.binary")

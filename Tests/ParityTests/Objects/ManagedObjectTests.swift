@@ -118,6 +118,28 @@ import Testing
     }
 }
 
+extension PrimitiveRelationshipTests {
+    /// Source: developer.apple.com/documentation/coredata/nsmanagedobject/setprimitivevalue(_:forkey:) (no notification of a change).
+    /// Differs: a relationship changes with its inverse.
+    @Test func aPrimitiveRelationshipMarksBothObjects() throws {
+        let context = try Library.context()
+        try context.performAndWait {
+            let (author, book) = (Author(context: context), Book(context: context))
+            try context.save()
+            #expect(!context.hasChanges)
+            book.setPrimitiveValue(author, forKey: "author")
+            #expect(book.hasChanges)
+            #expect(book.hasPersistentChangedValues)
+            #expect(author.hasChanges)
+            #expect(context.updatedObjects == Set<NSManagedObject>([author, book]))
+            try context.save()
+            #expect(!context.hasChanges)
+            context.refreshAllObjects()
+            #expect(book.value(forKey: "author") as? Author === author)
+        }
+    }
+}
+
 /// Key-value coding beyond the properties of the entity.
 @Suite struct KeyValueCodingTests {
     @Test func unknownKeysCallTheUndefinedKeyMethods() throws {

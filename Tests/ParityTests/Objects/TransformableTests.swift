@@ -31,6 +31,38 @@ struct TransformableTests {
         }
     }
 
+    @Test func aBinaryStoreKeepsTransformableValues() throws {
+        // The model registers the transformers.
+        _ = Gallery.model
+        let url = try Depot.folder().appendingPathComponent("notes")
+        func context() throws -> NSManagedObjectContext {
+            let model = Depot.makeModel { model in
+                for name in ["Shades", "Words"] {
+                    let attribute = Library.attribute(name.lowercased(), .transformableAttributeType)
+                    attribute.valueTransformerName = name
+                    model.entitiesByName["Note"]?.properties.append(attribute)
+                }
+            }
+            let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+            try coordinator.addPersistentStore(ofType: NSBinaryStoreType, configurationName: nil, at: url, options: nil)
+            return Depot.context(over: coordinator)
+        }
+        let writer = try context()
+        try writer.performAndWait {
+            Depot.insert("Note", ["text": "a", "shades": Shade(3), "words": ["red", "green"]], into: writer)
+            Depot.insert("Note", ["text": "b"], into: writer)
+            try writer.save()
+        }
+        let reader = try context()
+        try reader.performAndWait {
+            let notes = try reader.fetch(Depot.request("Note", sort: "text"))
+            #expect(Depot.names(notes, "text") == ["a", "b"])
+            #expect(notes.first?.value(forKey: "shades") as? Shade == Shade(3))
+            #expect(notes.first?.value(forKey: "words") as? [String] == ["red", "green"])
+            #expect(notes.last?.value(forKey: "shades") == nil)
+        }
+    }
+
     @Test(arguments: 0..<10)
     func propertyListValuesAreArchivedByDefault(_ index: Int) throws {
         let values: [NSObject] = [
