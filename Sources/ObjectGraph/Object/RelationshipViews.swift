@@ -36,6 +36,9 @@ struct RelationshipViews {
 extension NSManagedObject {
     /// Returns a set through which the relationship can be changed.
     ///
+    /// Differs: `as? Set` of it is empty, since Foundation on Linux bridges instances of its own classes only, and no subclass.
+    /// Cast ``value(forKey:)``, or map `allObjects`.
+    ///
     /// - Precondition: The property is a to-many relationship.
     public func mutableSetValue(forKey key: String) -> NSMutableSet {
         RelationshipSet(owner: self, index: toManyIndex(key))
