@@ -68,10 +68,15 @@ extension NSManagedObject {
     }
 
     final func removeFromMany(_ index: Int, _ destination: NSManagedObject) {
+        unlink(index, destination)
+        separateUnconnected()
+    }
+
+    /// Removes a member. The caller separates objects without a context, once for all members: that visits all connected ones.
+    private final func unlink(_ index: Int, _ destination: NSManagedObject) {
         forget(destination, at: .toMany(index))
         if let inverse = layout.entity.toMany[index].inverse { destination.forget(self, at: inverse) }
         deliverObservedChanges()
-        separateUnconnected()
     }
 
     /// Adds members. Observers are notified once.
@@ -84,8 +89,9 @@ extension NSManagedObject {
     /// Removes members. Observers are notified once.
     final func removeMembers(_ index: Int, _ members: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, .removal(members)) {
-            for member in members { removeFromMany(index, member) }
+            for member in members { unlink(index, member) }
         }
+        if !members.isEmpty { separateUnconnected() }
     }
 
     /// Sets the members of an ordered relationship. Observers are notified of joined and left members, not of a new
@@ -104,7 +110,9 @@ extension NSManagedObject {
 
     final func setToMany(_ index: Int, to objects: [NSManagedObject]) {
         let newKeys = Set(objects.map(\.key))
-        for object in toManyObjects(index) where !newKeys.contains(object.key) { removeFromMany(index, object) }
+        let removed = toManyObjects(index).filter { !newKeys.contains($0.key) }
+        for object in removed { unlink(index, object) }
+        if !removed.isEmpty { separateUnconnected() }
         let present = toManyKeys(index)
         for object in objects where !present.contains(object.key) { addToMany(index, object) }
         if layout.entity.toMany[index].declaration.isOrdered { arrange(index, objects.map(\.key)) }

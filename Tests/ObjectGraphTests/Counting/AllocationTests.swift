@@ -67,4 +67,22 @@ import Testing
             #expect(read <= Self.count * 8)
         }
     }
+
+    /// Objects without a context are separated once per change, which visits all connected ones.
+    @Test(arguments: [true, false]) func emptyingARelationshipWithoutAContextTakesLinearTime(_ isSet: Bool) throws {
+        let entities = try Self.newContainer().managedObjectModel.entitiesByName
+        let (shelfEntity, bookEntity) = (try #require(entities["Shelf"]), try #require(entities["Book"]))
+        func emptying(_ count: Int) -> Int {
+            let shelf = NSManagedObject(entity: shelfEntity, insertInto: nil)
+            let books = (0..<count).map { _ in LibraryBook(entity: bookEntity, insertInto: nil) }
+            shelf.setValue(NSSet(array: books), forKey: "books")
+            let set = shelf.mutableSetValue(forKey: "books")
+            return Self.allocations { if isSet { shelf.setValue(NSSet(), forKey: "books") } else { set.removeAllObjects() } }
+        }
+        _ = emptying(10)
+        let (few, many) = (emptying(100), emptying(400))
+        #expect(few >= 100, "each object is one at least: otherwise nothing was counted")
+        // Four times as many, and not sixteen times.
+        #expect(many <= 8 * few)
+    }
 }
