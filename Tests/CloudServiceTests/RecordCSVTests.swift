@@ -56,6 +56,16 @@ import Testing
         #expect(RecordCSV.line(records[1], columns) == #"b,2030-01-02T03:04:05.678Z,"1.5,-2.0",,"#)
     }
 
+    /// Apps store empty lists without a type. An import would remove a field without a value.
+    @Test func anEmptyListHasTheTypeOfItsColumn() {
+        let full = Self.record("a", ["n": .int64(1), "tags": .list([.string("x")], of: .string)])
+        let empty = Self.record("b", ["n": .list([], of: nil), "tags": .list([], of: nil)])
+        let columns = Self.columns([full, empty])
+        #expect(RecordCSV.header(columns) == "recordName,n:INT64,tags:STRING_LIST")
+        #expect(RecordCSV.line(empty, columns) == "b,,\"\"")
+        #expect(RecordCSV.value("", RecordCSV.Column("tags", .string, isList: true)) == .list([], of: .string))
+    }
+
     @Test(arguments: ["=1+1", "+1", "-x", "@a", "\t", "\rx"]) func programsForSpreadsheetsRunNoText(_ text: String) {
         let record = Self.record("n", ["text": .string(text)])
         let line = RecordCSV.line(record, Self.columns([record]))

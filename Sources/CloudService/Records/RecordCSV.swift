@@ -70,10 +70,16 @@ package enum RecordCSV {
 
     package static func line(_ record: Record, _ columns: [Column]) -> String {
         let cells = columns.map { column -> String in
-            guard let value = record.fields[column.name]?.value, Column(column.name, value) == column else { return "" }
+            guard let value = record.fields[column.name]?.value, hasText(value, column) else { return "" }
             return cell(text(value))
         }
         return ([cell(guarded(record.recordName))] + cells).joined(separator: ",")
+    }
+
+    /// An empty list has no type: it gets that of the column, since an import would remove a missing value.
+    private static func hasText(_ value: FieldValue, _ column: Column) -> Bool {
+        if case .list(let elements, of: nil) = value { return column.isList && elements.isEmpty }
+        return Column(column.name, value) == column
     }
 
     private static func text(_ value: FieldValue) -> String {
