@@ -76,9 +76,13 @@ import Testing
 
     private static let note = #"{"recordName":"n","recordType":"Note","fields":{"title":{"type":"STRING","value":"Milk"}}}"#
 
-    /// Lines may end with CR LF, and the last one need not end.
-    @Test(arguments: [("\(Self.note)\n", 1), ("\r\n\(Self.note)\r\n", 2), ("{\"records\":[\n\(Self.note)\n]}\n", 2)])
+    /// Lines may end with CR LF, and the last one need not end. Editors of some systems write a byte order mark.
+    @Test(arguments: [
+        ("\(Self.note)\n", 1), ("\r\n\(Self.note)\r\n", 2), ("{\"records\":[\n\(Self.note)\n]}\n", 2), ("\u{FEFF}\(Self.note)\n", 1),
+        ("\u{FEFF}{\"records\":[\n\(Self.note)\n]}\n", 2),
+    ])
     func linesAndExportsOfJSONHaveTheSameRecords(_ text: String, _ number: Int) throws {
+        #expect(ImportedRecord.isJSON(text))
         let lines = ImportedRecord.lines(json: text)
         #expect(lines.map(\.number) == [number])
         let record = try #require(lines.first).record.get().record

@@ -66,8 +66,8 @@ struct ImportPage {
 
     private func records(_ query: RecordQuery) throws -> [ImportedRecord] {
         let text = try content()
-        let isJSON = text.unicodeScalars.first { !$0.properties.isWhitespace } == "{"
-        let records = isJSON ? try Self.records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
+        let records =
+            ImportedRecord.isJSON(text) ? try Self.records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
         return records
     }

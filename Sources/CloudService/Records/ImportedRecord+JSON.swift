@@ -29,11 +29,18 @@ extension ImportedRecord {
         package let record: Result<ImportedRecord, WireError>
     }
 
-    /// Reads JSON: a record a line, as `tarn record export` writes it, or the console's export.
+    /// Whether a file has JSON, and not CSV. Either may begin with a byte order mark.
+    package static func isJSON(_ text: String) -> Bool {
+        text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != byteOrderMark } == "{"
+    }
+
+    private static let byteOrderMark: Unicode.Scalar = "\u{FEFF}"
+
+    /// Reads JSON: a record a line, as `tarn record export` writes it, or the console's export. Skips a byte order mark.
     ///
     /// - Returns: No element for an empty line, and for a record that an import leaves out.
     package static func lines(json text: String) -> [Line] {
-        let bytes = Array(text.utf8)
+        let bytes = Array((text.unicodeScalars.first == byteOrderMark ? String(text.unicodeScalars.dropFirst()) : text).utf8)
         if let export = try? LookupRecordsResponse(json: bytes) {
             // A record per line, from the second line on.
             return export.results.enumerated().compactMap { index, result in
