@@ -33,6 +33,9 @@ extension Engine {
         return old.changes(to: new)
     }
 
+    /// Records of one removal. `Limits.recordsTakenAlong` is a limit of all their deletions together, and a refused one leaves its record.
+    private static let recordsPerRemoval = 25
+
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
     /// - Parameters:
@@ -41,7 +44,7 @@ extension Engine {
     package func removeValues(
         of changes: [SchemaChange], after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
-        let records = try unit.records(after: place, limit: limits.operationsPerRequest)
+        let records = try unit.records(after: place, limit: Self.recordsPerRemoval)
         var byZone: [Int64: [RecordOperation]] = [:]
         for (place, record) in records {
             if let operation = Self.removal(of: changes, from: record) { byZone[place.zone, default: []].append(operation) }

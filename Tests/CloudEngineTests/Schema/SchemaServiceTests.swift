@@ -151,6 +151,22 @@ import Testing
         #expect(try await schemas.export(.development) == before)
     }
 
+    /// A request refuses deletions that cascade to too many records together. A removal has parts, so that none is refused.
+    @Test func aRemovedTypeTakesManyRecordsAlong() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 60
+        let bench = try await Bench.withGarden(limits: limits)
+        for index in 10..<50 {
+            let bed = FieldValue.reference(RecordReference(recordName: "bed\(index)", action: .deleteSelf))
+            try await bench.modify(
+                .init(.create, Record(recordName: "bed\(index)", recordType: "Bed")), .init(.create, .plant("p\(index)", ["bed": bed])),
+                .init(.create, .plant("q\(index)", ["bed": bed])))
+        }
+        try await service(bench).remove(nil, ofType: "Bed")
+        let names = try await bench.read { _, view, _ in try view.records(after: nil, limit: 200).map(\.record.recordName) }
+        #expect(names == [])
+    }
+
     @Test func aTypeOfProductionCannotGo() async throws {
         let bench = try Bench()
         let schemas = service(bench)
