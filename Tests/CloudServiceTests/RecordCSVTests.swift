@@ -56,6 +56,18 @@ import Testing
         #expect(RecordCSV.line(records[1], columns) == #"b,2030-01-02T03:04:05.678Z,"1.5,-2.0",,"#)
     }
 
+    /// A field of the type NUMBER has whole numbers and others, in any order.
+    @Test func wholeNumbersAreInAColumnOfOthers() {
+        let whole = Self.record("a", ["n": .int64(2), "ns": .list([.int64(1), .int64(2)], of: .int64)])
+        let other = Self.record("b", ["n": .double(2.5), "ns": .list([.double(0.5)], of: .double)])
+        for records in [[whole, other], [other, whole]] {
+            let columns = Self.columns(records)
+            #expect(RecordCSV.header(columns) == "recordName,n:DOUBLE,ns:DOUBLE_LIST")
+            #expect(RecordCSV.line(whole, columns) == "a,2,\"1,2\"")
+            #expect(RecordCSV.line(other, columns) == "b,2.5,0.5")
+        }
+    }
+
     /// Apps store empty lists without a type. An import would remove a field without a value.
     @Test func anEmptyListHasTheTypeOfItsColumn() {
         let full = Self.record("a", ["n": .int64(1), "tags": .list([.string("x")], of: .string)])

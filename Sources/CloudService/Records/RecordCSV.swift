@@ -42,6 +42,11 @@ package enum RecordCSV {
         }
 
         package var schemaType: String { isList ? type.rawValue + "_LIST" : type.rawValue }
+
+        /// Whether the column has a text for a value of another column's type: a field of the type NUMBER has numbers of both kinds.
+        fileprivate func includes(_ other: Column) -> Bool {
+            isList == other.isList && (type == other.type || type == .double && other.type == .int64)
+        }
     }
 
     /// Collects the columns of records.
@@ -52,7 +57,7 @@ package enum RecordCSV {
 
         package mutating func add(_ record: Record) {
             for (name, field) in record.fields {
-                guard let column = field.value.flatMap({ Column(name, $0) }) else { continue }
+                guard let column = field.value.flatMap({ Column(name, $0) }), columns[name]?.includes(column) != true else { continue }
                 columns[name] = column
             }
         }
@@ -79,7 +84,7 @@ package enum RecordCSV {
     /// An empty list has no type: it gets that of the column, since an import would remove a missing value.
     private static func hasText(_ value: FieldValue, _ column: Column) -> Bool {
         if case .list(let elements, of: nil) = value { return column.isList && elements.isEmpty }
-        return Column(column.name, value) == column
+        return Column(column.name, value).map { column.includes($0) } ?? false
     }
 
     private static func text(_ value: FieldValue) -> String {
