@@ -35,7 +35,7 @@ struct RecordChanges {
 
     /// - Parameters:
     ///   - isNew: Whether the server has no such record yet: all keys are sent.
-    ///   - encrypted: Quarantined values are not sent, unless they changed here or the record is new. One that waits for its key isn't
+    ///   - fieldStates: Quarantined values are not sent, unless they changed here or the record is new. One that waits for its key isn't
     ///     sent either.
     init(
         of local: LocalRecord, entity: EntityMapping, ancestor: Ancestor, fieldStates: FieldStates = FieldStates(), isNew: Bool,
