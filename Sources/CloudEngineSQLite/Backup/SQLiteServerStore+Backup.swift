@@ -63,7 +63,10 @@ extension SQLiteServerStore {
 
     /// - Returns: `false` for an object that no record has, and that was removed since the copy of the database was made.
     private func copyObject(_ file: AssetElsewhere, to copy: DataFolder) async throws -> Bool {
-        guard let reader = try await open(file.asset, part: file.part) else {
+        let reader: any AssetReader
+        do {
+            reader = try await open(file.asset, part: file.part)
+        } catch let failure as StorageFailure where failure == .missingFile {
             guard file.isNeeded else { return false }
             throw StorageFailure(.corrupt, "the object of an asset is missing")
         }

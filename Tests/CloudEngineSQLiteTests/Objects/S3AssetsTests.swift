@@ -357,6 +357,18 @@ import Testing
         try restored.close()
     }
 
+    /// An object that no record has may be removed while the backup is made.
+    @Test func aBackupNeedsTheObjectsOfRecordsOnly() async throws {
+        let shop = try Shop()
+        let asset = try await shop.upload("u", [1, 2, 3])
+        for key in shop.bucket.keys { shop.bucket[key] = nil }
+        let copy = TemporaryFolder()
+        #expect(try await shop.store.backUp(to: copy.path) == 0)
+        try await shop.link(asset)
+        let failure = await #expect(throws: StorageFailure.self) { _ = try await shop.store.backUp(to: TemporaryFolder().path) }
+        #expect(failure?.code == .corrupt)
+    }
+
     #if TARN_POSTGRES
         /// Two processes without a shared folder.
         @Test(.enabled("\(TemporaryPostgres.absence)") { TemporaryPostgres.shared != nil })
