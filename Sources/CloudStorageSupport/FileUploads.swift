@@ -143,7 +143,13 @@ extension FileUploads {
             return true
         }
         guard isKept else { return false }
-        return try await open(asset, part: part) != nil
+        do {
+            _ = try await open(asset, part: part)
+            return true
+        } catch let failure as StorageFailure where failure == .missingFile {
+            // The upload replaces a lost object.
+            return false
+        }
     }
 
     package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {

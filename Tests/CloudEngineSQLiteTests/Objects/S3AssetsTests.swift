@@ -181,6 +181,17 @@ import Testing
         #expect(unknown == .missingFile)
     }
 
+    /// A user who still has the file restores it, whether the process knows the lost object or not.
+    @Test(arguments: [true, false]) func anUploadReplacesALostObject(_ isKnown: Bool) async throws {
+        let shop = try Shop()
+        let asset = try await shop.upload("u", [1, 2, 3])
+        for key in shop.bucket.keys { shop.bucket[key] = nil }
+        if !isKnown { await #expect(throws: StorageFailure.self) { _ = try await shop.read(asset) } }
+        #expect(try await shop.upload("v", [1, 2, 3]) == asset)
+        #expect(shop.bucket.keys.count == 1)
+        #expect(try await shop.read(asset) == [1, 2, 3])
+    }
+
     /// A reader that found the object, and a store that has lost it since.
     @Test func anObjectThatIsLostDuringARead() async throws {
         let shop = try Shop()
