@@ -203,8 +203,8 @@ let package = Package(
         .target(
             name: "SimulationKit",
             dependencies: [
-                "CFaultyDisk", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel", "MirroringCore",
-                "ObjectGraph", "SQLiteStore", "SystemSupport", "TarnMirror",
+                "CFaultyDisk", "CloudEngine", "CloudInProcess", "CloudKit", "CloudMirroring", "CloudWire", "CoreData", "ManagedModel",
+                "MirroringCore", "ObjectGraph", "SQLiteStore", "SystemSupport", "TarnMirror",
             ]),
         // The decisions of sync on devices and a server that are values.
         .target(name: "ValueSimulation", dependencies: ["CloudWire", "ManagedModel", "MirroringCore", "SystemSupport"]),
