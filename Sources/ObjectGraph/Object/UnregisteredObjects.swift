@@ -74,6 +74,8 @@ extension NSManagedObject {
 
     @inline(never)
     private final func connect(with other: NSManagedObject) {
+        // Stored objects of a context that was deallocated have keys of its stores: they stay on their own, and reading ends the process.
+        guard key.isTemporary, other.key.isTemporary else { return }
         if let unregistered = map?.unregistered, unregistered === other.map?.unregistered { return }
         let (count, otherCount) = (map?.unregistered?.objects.count ?? 1, other.map?.unregistered?.objects.count ?? 1)
         let (host, guest) = count < otherCount ? (other, self) : (self, other)
