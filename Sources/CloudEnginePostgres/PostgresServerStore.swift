@@ -58,12 +58,12 @@ package final class PostgresServerStore: Sendable {
     ///   - onSlowStatement: Called on a thread of the storage.
     ///   - passwordRounds: The cost factor of new password hashes; nil for the recommended one. Tests take fewer.
     ///   - joinSeconds: Seconds in which units join a transaction. Tests take others.
-    ///   - firstKey: The authentication key of a new database, 32 bytes; nil for a random one. Simulations take a reproducible one.
+    ///   - waits: Called around each wait for the database. Simulations wait, too.
     /// - Throws: `StorageFailure` with `.unavailable`, `.newerFormat`, `.notWritable`; `noData` for an empty database whose tables aren't
     ///   made.
     package init(
         address: String, assets: String, objects: (any AssetObjects)? = nil, use: Use = .server, connections: Int = connectionsDefault,
-        passwordRounds: Int? = nil, joinSeconds: Double = joinSecondsDefault, firstKey: [UInt8]? = nil,
+        passwordRounds: Int? = nil, joinSeconds: Double = joinSecondsDefault, waits: WaitObserver? = nil,
         onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
     ) throws {
         assetObjects = objects
@@ -75,14 +75,14 @@ package final class PostgresServerStore: Sendable {
         do {
             try PostgresFormat.prepare(first, makesTables: use != .command(makesTables: false))
             try PostgresMoveEnd.state(first)?.checkUse()
-            sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first, firstKey))
+            sealingKeys = SealingKeys(try PostgresFormat.sealingKeys(first))
             units = PostgresUnits(firstEpoch: try PostgresMeta(first).number(PartitionRows.firstEpochKey) ?? PartitionState().epoch)
             try first.synchronize()
         } catch let error as PostgresError {
             throw error.storageFailure
         }
         pool = try PostgresPool(
-            primary, units, joinTime: .seconds(joinSeconds), size: connections, onSlowStatement: onSlowStatement)
+            primary, units, joinTime: .seconds(joinSeconds), size: connections, waits: waits, onSlowStatement: onSlowStatement)
         if use == .server { primary.watch() }
     }
 

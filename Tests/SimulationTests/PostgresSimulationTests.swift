@@ -18,11 +18,15 @@
             #expect(try Simulation.run(seed: seed, features: features, storage: .postgres).violations == [], "seed \(seed)")
         }
 
-        /// Response times of the database have no effect.
+        /// Response times of the database have no effect. Accounts have random numbers, so the digests of requests differ.
         @Test func aSeedReproducesItsRun() throws {
-            let runs = try (1...2).map { _ in try Simulation.run(seed: 4, features: [.restores], storage: .postgres, keepsTrace: true) }
-            #expect(runs[0].trace.count > 50)
-            #expect(runs[0].trace == runs[1].trace)
+            let runs = try (1...2).map { _ in
+                try Simulation.run(seed: 4, features: [.restores], storage: .postgres, keepsTrace: true).trace
+                    .map { $0.replacing(/\ [0-9A-F]{16}$/, with: "") }
+            }
+            let common = zip(runs[0], runs[1]).prefix { $0 == $1 }.count
+            #expect(runs[0].count > 50)
+            #expect(runs[0] == runs[1], "different from line \(common)")
         }
 
         /// One defect of the server, and one of a device.

@@ -47,6 +47,7 @@ final class PostgresPool: @unchecked Sendable {
     private let units: PostgresUnits
     private let joinTime: Duration
     private let size: Int
+    private let waits: WaitObserver?
     private let onSlowStatement: (@Sendable (SlowStatement) -> Void)?
     private var perRequesterMax: Int { max(1, size * 3 / 5) }
     /// Connections that requesters with a running job leave to others: two requesters with long reads would hold all of them otherwise. A
@@ -70,13 +71,15 @@ final class PostgresPool: @unchecked Sendable {
     /// - Parameters:
     ///   - joinTime: Time in which units join a transaction.
     ///   - size: Connections at most.
+    ///   - waits: Called around each job, by the task that waits for it.
     init(
-        _ primary: PostgresPrimary, _ units: PostgresUnits, joinTime: Duration, size: Int,
+        _ primary: PostgresPrimary, _ units: PostgresUnits, joinTime: Duration, size: Int, waits: WaitObserver? = nil,
         onSlowStatement: (@Sendable (SlowStatement) -> Void)? = nil
     ) throws {
         self.primary = primary
         self.units = units
         self.joinTime = joinTime
+        self.waits = waits
         self.onSlowStatement = onSlowStatement
         self.size = max(1, size)
         let first = try primary.connect(onSlowStatement: onSlowStatement)
@@ -89,7 +92,9 @@ final class PostgresPool: @unchecked Sendable {
     func run<Value: Sendable>(
         _ requester: String = "", _ body: @escaping @Sendable (PostgresConnection) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        waits?.began()
+        defer { waits?.ended() }
+        return try await withCheckedThrowingContinuation { continuation in
             add(
                 .read(
                     requester: requester, run: { connection in continuation.resume(with: Result { try body(connection) }) },
@@ -108,7 +113,9 @@ final class PostgresPool: @unchecked Sendable {
         _ partition: Partition, _ terms: WorkTerms, audited event: AuditEvent?, isRepeated: Bool, makesPartition: Bool,
         _ body: @escaping @Sendable (PostgresUnit) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
+        waits?.began()
+        defer { waits?.ended() }
+        return try await withCheckedThrowingContinuation { continuation in
             add(
                 .write(
                     PostgresWrite(

@@ -136,8 +136,8 @@ package enum PostgresFormat {
     }
 
     /// The keys of all codes; the first process that opens the database makes the first one, which may be retired later.
-    static func sealingKeys(_ connection: PostgresConnection, _ firstKey: [UInt8]?) throws -> SealingKeys.Ring {
-        let key = firstKey ?? SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+    static func sealingKeys(_ connection: PostgresConnection) throws -> SealingKeys.Ring {
+        let key = SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
         try connection.send(
             """
             INSERT INTO meta (key, value) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = $3) ON CONFLICT (key) DO NOTHING

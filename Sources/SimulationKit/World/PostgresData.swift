@@ -16,7 +16,11 @@
         /// Each restore makes another database.
         private let address: Mutex<String>
 
-        init() throws {
+        private let executor: SimulationExecutor
+
+        /// - Parameter executor: Waits for the database: events would overtake notifications otherwise.
+        init(_ executor: SimulationExecutor) throws {
+            self.executor = executor
             guard let server = TemporaryPostgres.shared else { throw StorageFailure(.unavailable, TemporaryPostgres.absence) }
             self.server = server
             address = Mutex(try server.makeDatabase(with: PostgresFormat.tables))
@@ -24,11 +28,12 @@
 
         var path: String { folder.path }
 
-        func open(firstKey: [UInt8]?) throws -> OpenInProcessData {
+        /// Accounts have random numbers, so a reproducible key would make no names and tokens reproducible.
+        func open(firstKey _: [UInt8]?) throws -> OpenInProcessData {
             let address = address.withLock(\.self)
+            let waits = WaitObserver(began: { [executor] in executor.begin() }, ended: { [executor] in executor.end() })
             // A seed has few requests in flight, and hashes no real passwords.
-            let store = try PostgresServerStore(
-                address: address, assets: path, connections: 4, passwordRounds: 16, firstKey: firstKey)
+            let store = try PostgresServerStore(address: address, assets: path, connections: 4, passwordRounds: 16, waits: waits)
             return OpenInProcessData(storage: store) { [server, path] backup in
                 try FileManager.default.createDirectory(atPath: backup, withIntermediateDirectories: true)
                 try server.dump(address, to: Self.dump(in: backup))

@@ -90,11 +90,11 @@ package final class Simulation: @unchecked Sendable {
 
         var faultsExcluded: Set<FaultPlan.Kind> { self == .sqlite ? [] : [.crashes] }
 
-        func makeData() throws -> (any InProcessData)? {
+        func makeData(_ executor: SimulationExecutor) throws -> (any InProcessData)? {
             switch self {
             case .sqlite: return nil
             #if TARN_POSTGRES
-                case .postgres: return try PostgresData()
+                case .postgres: return try PostgresData(executor)
             #endif
             }
         }
@@ -176,7 +176,8 @@ package final class Simulation: @unchecked Sendable {
         if features.contains(.wholeSaves) { (limits.recordsPerResponse, limits.recordsPerLargePage) = (3, 4) }
         var keys = SeededNumbers(seed: ~seed &+ 12)
         let firstKey = (0..<4).flatMap { _ in withUnsafeBytes(of: keys.next()) { Array($0) } }
-        cloud = try InProcessCloud(limits: limits, seed: random.next(), firstKey: firstKey, offered: offered, data: storage.makeData())
+        cloud = try InProcessCloud(
+            limits: limits, seed: random.next(), firstKey: firstKey, offered: offered, data: storage.makeData(executor))
         folder = ScratchFolder("tarn-simulation")
         try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
         network.complain = { [unowned self] in self.fail($0) }
