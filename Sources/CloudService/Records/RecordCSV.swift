@@ -105,11 +105,14 @@ package enum RecordCSV {
     private static let (quote, comma, space) = (UInt8(ascii: "\""), UInt8(ascii: ","), UInt8(ascii: " "))
     private static let (cr, lf) = (UInt8(ascii: "\r"), UInt8(ascii: "\n"))
 
-    /// An empty text is quoted: a missing value is not.
+    /// The byte order mark, which programs write before a text.
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// An empty text is quoted: a missing value is not. So is a byte order mark, which is part of the text.
     package static func cell(_ text: String) -> String {
         let bytes = text.utf8
         let isPlain =
-            !bytes.isEmpty && bytes.first != space && bytes.last != space
+            !bytes.isEmpty && bytes.first != space && bytes.last != space && !bytes.starts(with: mark)
             && !bytes.contains { [quote, comma, cr, lf].contains($0) }
         if isPlain { return text }
         // Of bytes: a quotation mark with a combining mark is another character of Swift.
@@ -163,7 +166,7 @@ package enum RecordCSV {
             start = line
         }
         let bytes = Array(text.utf8)
-        var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        var index = bytes.starts(with: mark) ? mark.count : 0
         while index < bytes.count, !table.isCut {
             let byte = bytes[index]
             index += 1
