@@ -320,7 +320,7 @@ import Testing
         try await sync(tablet)
         try Stage.loseAssets(of: stage.cloud, isWholeFolder: true)
         phone.container.resumeSyncing()
-        while stage.wire.log.count(where: { $0 == "asset" }) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+        try await until { stage.wire.log.count(where: { $0 == "asset" }) >= 3 }
         #expect(try phone.unreadable == [])
         #expect(try phone.read { try $0.post(titled: "a") == nil })
         try stage.restoreAssets()

@@ -28,13 +28,16 @@ import Testing
     }
 
     @Test func generatedAccessorsRelateObjectsWithoutAContext() throws {
-        let entities = try Library.container().managedObjectModel.entitiesByName
+        // Entities do not retain their model.
+        let model = try Library.container().managedObjectModel
+        let entities = model.entitiesByName
         let book = LibraryBook(entity: try #require(entities["Book"]), insertInto: nil)
         let genre = NSManagedObject(entity: try #require(entities["Genre"]), insertInto: nil)
         book.addToGenres(genre)
         #expect(books(genre) == 1)
         book.removeFromGenres(genre)
         #expect(books(genre) == 0)
+        withExtendedLifetime(model) {}
     }
 
     @Test func refreshingAMemberUpdatesItsOwners() throws {

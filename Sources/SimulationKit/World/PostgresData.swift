@@ -52,7 +52,7 @@
             try FileManager.default.copyItem(atPath: Self.files(in: backup), toPath: path)
             guard let restoreTime else { return }
             let store = try PostgresServerStore(address: restored, assets: path, use: .command(makesTables: false), connections: 1)
-            // A store that nobody closes ends its connections by itself.
+            // After an error, the store ends its connections when it is released.
             _ = try await store.endRestore(now: restoreTime)
             try store.close()
         }

@@ -190,7 +190,7 @@
                     for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
                         if table == "meta", row["key"] == "move" { continue }
                         let cells = row.map { name, value -> String in
-                            // A move to SQLite counts anew: see ``tombstonesAreCounted(_:)``.
+                            // A move to SQLite counts again: see ``tombstonesAreCounted(_:)``.
                             if table == "partitions", name == "tombstones" { return "counted" }
                             return name == "part" ? names[Int64.fromDatabaseValue(value) ?? 0] ?? "none" : text(value)
                         }

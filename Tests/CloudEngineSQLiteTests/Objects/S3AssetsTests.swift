@@ -181,7 +181,7 @@ import Testing
         #expect(unknown == .missingFile)
     }
 
-    /// A user who still has the file restores it, whether the process knows the lost object or not.
+    /// An upload of the same file restores the lost object, in the process that has its name in memory, too.
     @Test(arguments: [true, false]) func anUploadReplacesALostObject(_ isKnown: Bool) async throws {
         let shop = try Shop()
         let asset = try await shop.upload("u", [1, 2, 3])

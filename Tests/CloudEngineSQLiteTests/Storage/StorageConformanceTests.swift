@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Both add the engine's numbers. SQLite subtracts with a trigger; PostgreSQL counts anew in its housekeeping.
+    /// Both add the engine's numbers. SQLite subtracts with a trigger; PostgreSQL counts again in its housekeeping.
     @Test(arguments: StorageKind.installed)
     func tombstonesAreCounted(_ kind: StorageKind) async throws {
         try await with(kind) { test in

@@ -7,7 +7,7 @@ import CloudWire
 import Testing
 
 /// Client change tokens in any storage.
-@Suite struct ClientTokenTests {
+@Suite struct StoredClientTokenTests {
     private static let mia = Partition(containerIdentifier: "iCloud.org.example.notes", environment: .development, owner: "_mia")
 
     @Test(arguments: StorageKind.installed)
