@@ -28,7 +28,6 @@ extension NSManagedObject {
         }
         guard previous != destination?.key else { return setSlot(slot, to: values[slot]) }
         if let inverse = relationship.inverse, let previous { related(previous).forget(self, at: inverse) }
-        if let destination { connectWithoutContext(destination) }
         setSlot(slot, to: destination.map { .reference($0.key) } ?? .null)
         guard let inverse = relationship.inverse, let destination else { return }
         if case .slot(let inverseSlot) = inverse, let rival = destination.toOne(inverseSlot), rival !== self {
@@ -136,7 +135,6 @@ extension NSManagedObject {
 
     /// Changes one side of a relationship; the caller changes the other.
     private final func remember(_ object: NSManagedObject, at location: PropertyLocation) {
-        connectWithoutContext(object)
         switch location {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
         case .toMany(let index):
@@ -160,27 +158,28 @@ extension NSManagedObject {
         }
     }
 
+    /// Checks that a relationship may hold an object, and connects the two if they have no context.
+    ///
     /// - Returns: nil for a deleted object, also if it was deleted concurrently. Relating to it equals relating to it
     ///   just before the deletion, which would have emptied the relationship.
     private final func living(_ destination: NSManagedObject, for relationship: ResolvedRelationship) -> NSManagedObject? {
         if destination.flags.contains(.detached) { return nil }
-        preconditionCanRelate(destination, by: relationship)
-        if relationship.inverse != nil { destination.willRead() }
-        return destination.isMarkedDeleted ? nil : destination
-    }
-
-    private final func preconditionCanRelate(_ destination: NSManagedObject, by relationship: ResolvedRelationship) {
+        let context = contextReference
         precondition(
-            destination.contextReference === contextReference,
+            destination.contextReference === context,
             "'\(layout.name).\(relationship.name)' cannot relate objects of different contexts; "
                 + "use object(with:) to get the other object in this context, and insert an object without one")
         precondition(
-            destination.hasKind(relationship.destination),
+            destination.hasKind(relationship.destination, in: context),
             "'\(layout.name).\(relationship.name)' cannot hold a \(destination.layout.name)")
+        if relationship.inverse != nil { destination.willRead() }
+        if destination.isMarkedDeleted { return nil }
+        if context == nil { connect(with: destination) }
+        return destination
     }
 
-    private final func hasKind(_ entity: Int) -> Bool {
-        if let coordinator = contextReference?.persistentStoreCoordinator { return coordinator.isKind(layout.index, of: entity) }
+    private final func hasKind(_ entity: Int, in context: NSManagedObjectContext?) -> Bool {
+        if let coordinator = context?.persistentStoreCoordinator { return coordinator.isKind(layout.index, of: entity) }
         var description: NSEntityDescription? = layout.description
         while let candidate = description, candidate.layout?.index != entity { description = candidate.superentity }
         return description != nil

@@ -66,14 +66,9 @@ extension NSManagedObject {
 
     final func relatedWithoutContext(_ key: RowKey) -> NSManagedObject? { map?.unregistered?.objects[key] }
 
-    /// Called before a relationship connects the object with another one, if they have no context.
-    @inline(__always)
-    final func connectWithoutContext(_ other: NSManagedObject) {
-        if contextReference == nil { connect(with: other) }
-    }
-
+    /// Called before a relationship of an object without a context refers to another one.
     @inline(never)
-    private final func connect(with other: NSManagedObject) {
+    final func connect(with other: NSManagedObject) {
         // Stored objects of a context that was deallocated have keys of its stores: they stay on their own, and reading ends the process.
         guard key.isTemporary, other.key.isTemporary else { return }
         if let unregistered = map?.unregistered, unregistered === other.map?.unregistered { return }
