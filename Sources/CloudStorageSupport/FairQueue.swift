@@ -86,54 +86,45 @@
         waiting += 1
     }
 
-    /// - Returns: The requester of the next job, and the start of its lane.
-    @inlinable func nextLane(runningMax: Int) -> (requester: String, start: Int64)? {
-        var best: (requester: String, start: Int64, arrival: Int)?
-        for (requester, lane) in lanes where lane.waitingCount > 0 && (lane.runningCount < runningMax || requester.isEmpty) {
-            let candidate = (requester, lane.start, lane.jobs[lane.head].arrival)
-            if best.map({ (candidate.1, candidate.2) < ($0.start, $0.arrival) }) ?? true { best = candidate }
-        }
-        return best.map { ($0.requester, $0.start) }
-    }
-
-    /// The next job, which stays.
-    @inlinable package var first: Job? {
-        guard let next = nextLane(runningMax: .max), let lane = lanes[next.requester] else { return nil }
-        return lane.jobs[lane.head].job
-    }
-
-    /// Takes the next job out.
-    ///
-    /// - Parameter runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
-    /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
-    @inlinable package mutating func next(runningMax: Int = .max) -> (requester: String, job: Job)? {
-        guard let next = nextLane(runningMax: runningMax), let job = lanes[next.requester]?.takeFirst() else { return nil }
-        waiting -= 1
-        servedTime = max(servedTime, next.start)
-        return (next.requester, job)
-    }
-
-    /// Takes out the next job, or one that is exempt from the limit of its requester.
-    ///
-    /// - Parameters:
-    ///   - runningMax: As for ``next(runningMax:)``.
-    ///   - isExempt: Called for the waiting jobs of requesters with that many running. An exempt job passes those before it.
-    @inlinable package mutating func next(runningMax: Int, exempting isExempt: (Job) -> Bool) -> (requester: String, job: Job)? {
+    /// - Returns: The requester of the next job, the start of its lane, and the index of the job in it.
+    @inlinable func nextPlace(runningMax: Int, exempting isExempt: ((Job) -> Bool)?) -> (requester: String, start: Int64, index: Int)? {
         var best: (requester: String, start: Int64, arrival: Int, index: Int)?
         for (requester, lane) in lanes where lane.waitingCount > 0 {
             var index = lane.head
             if lane.runningCount >= runningMax, !requester.isEmpty {
-                guard let exempt = lane.jobs[lane.head...].firstIndex(where: { $0.job.map { isExempt($0) } ?? false }) else { continue }
+                guard let isExempt, let exempt = lane.jobs[lane.head...].firstIndex(where: { $0.job.map(isExempt) == true }) else {
+                    continue
+                }
                 index = exempt
             }
             let arrival = lane.jobs[index].arrival
-            guard best.map({ (lane.start, arrival) < ($0.start, $0.arrival) }) ?? true else { continue }
-            best = (requester, lane.start, arrival, index)
+            if best.map({ (lane.start, arrival) < ($0.start, $0.arrival) }) ?? true { best = (requester, lane.start, arrival, index) }
         }
-        guard let chosen = best, let job = lanes[chosen.requester]?.take(at: chosen.index) else { return nil }
+        return best.map { ($0.requester, $0.start, $0.index) }
+    }
+
+    /// The next job, which stays.
+    @inlinable package var first: Job? {
+        guard let next = nextPlace(runningMax: .max, exempting: nil) else { return nil }
+        return lanes[next.requester]?.jobs[next.index].job
+    }
+
+    /// Takes the next job out.
+    ///
+    /// - Parameters:
+    ///   - runningMax: Concurrent jobs of one requester at most. The server itself, the empty requester, is exempt.
+    ///   - isExempt: Called for the waiting jobs of requesters with that many running. An exempt job passes those before it.
+    /// - Returns: Nil if none waits, or all that wait are of requesters with that many running.
+    @inlinable package mutating func next(
+        runningMax: Int = .max, exempting isExempt: ((Job) -> Bool)? = nil
+    ) -> (requester: String, job: Job)? {
+        guard let next = nextPlace(runningMax: runningMax, exempting: isExempt), let job = lanes[next.requester]?.take(at: next.index)
+        else {
+            return nil
+        }
         waiting -= 1
-        servedTime = max(servedTime, chosen.start)
-        return (chosen.requester, job)
+        servedTime = max(servedTime, next.start)
+        return (next.requester, job)
     }
 
     /// Charges a requester for a job that ended.
