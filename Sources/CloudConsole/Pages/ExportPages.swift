@@ -114,11 +114,7 @@ extension FieldText {
         let plain = RecordCSV.unguarded(text)
         guard type.hasSuffix("_LIST") else { return value(plain, type: type) }
         let element = String(type.dropLast(5))
-        var elements: [FieldValue] = []
-        for cell in RecordCSV.table(plain, rowsMax: 1, skipsSpaces: true).rows.first?.cells ?? [] {
-            guard let value = value(cell: cell ?? "", type: element) else { return nil }
-            elements.append(value)
-        }
+        guard let elements = RecordCSV.elements(plain, { value(cell: $0, type: element) }) else { return nil }
         return list(elements, of: element)
     }
 }

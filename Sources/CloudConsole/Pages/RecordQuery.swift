@@ -127,9 +127,8 @@ struct RecordQuery {
             }
             return (try one("\(numbers[0]), \(numbers[1])"), numbers[2])
         case .isIn, .isNotIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
-            let row = RecordCSV.table(filter.value, rowsMax: 1, skipsSpaces: true).rows.first?.cells ?? []
             var values: [FieldValue] = []
-            for text in row { values.append(try one((text ?? "").trimmed)) }
+            for text in RecordCSV.typedCells(filter.value) { values.append(try one(text.trimmed)) }
             return (FieldText.list(values, of: element), nil)
         default: return (try one(filter.value), nil)
         }

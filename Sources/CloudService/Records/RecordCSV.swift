@@ -206,13 +206,25 @@ package enum RecordCSV {
     /// - Returns: nil for a text that is not a value of the column's type.
     package static func value(_ text: String, _ column: Column) -> FieldValue? {
         guard column.isList else { return value(text, column.type) }
-        let elements = table(unguarded(text), rowsMax: 1, skipsSpaces: true).rows.first?.cells ?? []
+        return elements(unguarded(text)) { value($0, column.type) }.map { .list($0, of: column.type) }
+    }
+
+    /// Reads a list, which is a line in a cell.
+    ///
+    /// - Parameter read: Returns nil for a text that is not an element.
+    /// - Returns: nil for a text with another element.
+    package static func elements(_ line: String, _ read: (String) -> FieldValue?) -> [FieldValue]? {
         var values: [FieldValue] = []
-        for element in elements {
-            guard let value = value(element ?? "", column.type) else { return nil }
+        for text in typedCells(line) {
+            guard let value = read(text) else { return nil }
             values.append(value)
         }
-        return .list(values, of: column.type)
+        return values
+    }
+
+    /// The cells of a line that a person may have typed, with spaces between them. An empty cell is an empty text.
+    package static func typedCells(_ line: String) -> [String] {
+        table(line, rowsMax: 1, skipsSpaces: true).rows.first?.cells.map { $0 ?? "" } ?? []
     }
 
     private static func value(_ cell: String, _ type: FieldType) -> FieldValue? {
