@@ -27,8 +27,14 @@ import ValueSimulation
         mutating func sync(_ numbers: Int...) { for number in numbers { sync(number) } }
 
         mutating func sync(_ number: Int) {
-            if lost.remove(number) != nil { devices[number].loseHistory(after: isComparable ? version : nil) }
+            fetch(number)
             devices[number].sync(&server)
+        }
+
+        /// Fetches, and sends nothing.
+        mutating func fetch(_ number: Int) {
+            if lost.remove(number) != nil { devices[number].loseHistory(after: isComparable ? version : nil) }
+            devices[number].importAll(from: server)
         }
 
         private var version: RestoredVersion? { RestoredVersion(changeTag: backup.lastChangeTag) }
@@ -79,6 +85,29 @@ import ValueSimulation
         for number in order { #expect(world.value("title", on: number) == versions[last]) }
         #expect(world.log(of: last).contains(versions[first]))
         #expect(world.log(of: first) == ["four"])
+        #expect(world.devices.map(\.isIdle) == [true, true])
+    }
+
+    /// The phone plans its deletion before the tablet creates the record again, and sends it after that.
+    @Test func aDeletionOfALostVersionDoesNotReplaceAnEditThatTheDeviceHasNotRead() throws {
+        var world = World(devices: 2)
+        world.devices[0].insert("Tag")
+        world.sync(0, 1)
+        world.backup = world.server
+        let post = world.devices[0].insert("Post", ["title": .string("four")])
+        world.sync(0, 1)
+        world.restore()
+        world.fetch(1)
+        world.devices[1].delete(try #require(world.devices[1].keys(of: "Post").first))
+        world.devices[1].scan()
+        let plan = world.devices[1].planBatch()
+        world.devices[0].set("title", of: post, to: .string("five"))
+        world.sync(0)
+        let (outcomes, assets) = world.devices[1].send(plan, to: &world.server)
+        _ = world.devices[1].settle(plan, outcomes, assets)
+        world.sync(1, 0, 1)
+        for device in world.devices { #expect(device.keys(of: "Post").isEmpty) }
+        #expect(world.log(of: 1) == ["five"])
         #expect(world.devices.map(\.isIdle) == [true, true])
     }
 

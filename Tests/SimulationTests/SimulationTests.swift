@@ -177,11 +177,13 @@ import Testing
     /// In 3005 and 3011 with extensions, a topic was renamed after the backup, and got another record name when the backup's record, or that
     /// of another device, arrived: it existed twice. In 3005 with pauses, versions that the backup had won against later edits. In 20001676,
     /// a save was acknowledged by its replay, and the device's token from before the backup stayed valid: its objects were never sent
-    /// again. In 20001794, a device that was away during the restore replaced a later value, as it may: the check of `sync()` rejected it.
+    /// again. In 20001794, a device that was away during the restore replaced a later value, as it may: the check of `sync()` rejected it. In
+    /// 21002856, the deletion of a lost version arrived behind an edit of another device, which was in no conflict log.
     @Test(
         arguments: [
             (3005, [.extensions, .restores]), (3011, [.extensions, .restores]), (3005, [.batches, .pauses, .restores, .wholeSaves]),
             (20_001_676, [.repeatedRestores, .restores, .wholeSaves]), (20_001_794, [.pauses, .restores]),
+            (21_002_856, [.batches, .restores]),
         ] as [(UInt64, Set<Feature>)])
     func aRestoredServerKeepsIdentitiesAndLaterEdits(seed: UInt64, features: Set<Feature>) throws {
         #expect(try Simulation.run(seed: seed, features: features).violations == [], "seed \(seed)")

@@ -156,10 +156,17 @@ package struct BatchPlan: Hashable, Sendable {
 }
 
 extension ExportBatch.Item {
+    /// A change tag that no version of a record has: tags are numbers of changes, from 1.
+    private static let tagOfNoVersion = "0"
+
+    /// A server may have had the record of a lost version: after a restore, another device may have created it again with values that this
+    /// device has not read. It is deleted only if it does not exist; the server rejects the deletion otherwise, and the import logs them.
     fileprivate static func deletion(of state: RecordState, type: String) -> Self {
-        Self(
-            operation: state.changeTag == nil ? .forceDelete : .delete,
-            record: Record(recordName: state.recordName, recordType: type, recordChangeTag: state.changeTag), uploads: [], mark: state.mark,
+        let mayExist = !state.isRelocated && state.system.created != nil
+        let tag = state.changeTag ?? (mayExist ? tagOfNoVersion : nil)
+        return Self(
+            operation: tag == nil ? .forceDelete : .delete,
+            record: Record(recordName: state.recordName, recordType: type, recordChangeTag: tag), uploads: [], mark: state.mark,
             isLink: false)
     }
 
