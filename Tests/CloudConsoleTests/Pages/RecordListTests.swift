@@ -294,6 +294,20 @@ import Testing
         #expect(try await mia.lookup("a\r\nb").map { $0.record?.fields } == before)
     }
 
+    /// The CSV that the console wrote before has no types, and other forms of times and locations.
+    @Test func earlierFilesOfTheConsoleAreImported() async throws {
+        try await create([thing("old", Self.values)])
+        let text = #"""
+            recordName,at,blank,blob,spot,tags,text
+            '-x,2009-02-13 23:31:30.123,"",AP8B,"48.5, -11.0","""a, b"","""",""c""""d""",'=2
+            """#
+        let done = await visitor.post("\(Self.list)/import?place=private/Garden&type=Thing", ["text": text, "existing": "keep"])
+        #expect(done.text.contains("1 of 1 record imported."), "\(done.text)")
+        let fields = try await mia.lookup("-x")[0].record?.fields.compactMapValues(\.value)
+        let same = ["at", "blank", "blob", "spot", "tags"]
+        #expect(fields == Self.values.filter { same.contains($0.key) }.merging(["text": .string("=2")]) { $1 })
+    }
+
     /// The list refers to `tarn record export` for large zones.
     @Test(arguments: [1, 2]) func jsonLinesOfTheCommandLineAreImported(_ count: Int) async throws {
         try await create([thing("old", Self.values)])
