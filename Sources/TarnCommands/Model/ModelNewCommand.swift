@@ -21,7 +21,7 @@ struct ModelFolder {
 
     func read() throws -> ModelFileContents {
         guard FileManager.default.fileExists(atPath: url.path) else {
-            throw CommandError("The model '\(url.relativePath)' does not exist: 'tarn model new \(url.relativePath)' makes it.")
+            throw CommandError("The model '\(url.relativePath)' does not exist: 'tarn model new \(url.relativePath) --entity NAME' makes it.")
         }
         return try Self.reading(url)
     }
