@@ -137,7 +137,7 @@ import Testing
         let file = try #require(phone.container.allMirrors.first).file
         let writer = try PlanCheck(path: phone.file.path, broadColumns: [])
         try writer.execute("BEGIN IMMEDIATE")
-        try file.fillLenses()
+        try file.lensValues.fill()
         try writer.execute("ROLLBACK")
     }
 

@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-/// Who may use a device's page.
+/// Requests to a device's page that are refused.
 @Suite struct PageAccessTests {
     @Test(arguments: [
         ("127.0.0.1:8401", true), ("localhost:8401", true), ("device.example.org", false), ("192.168.1.2:8401", false), ("", false),

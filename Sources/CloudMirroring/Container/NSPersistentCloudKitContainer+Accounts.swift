@@ -17,7 +17,7 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be read.
     public func accountChanges(in store: NSPersistentStore) throws -> [AccountChange] {
         let mirror = try synced(store)
-        return try mirror.translated { try mirror.file.accountChanges() }.map { AccountChange($0) }
+        return try mirror.translated { try mirror.file.accountChanges.all() }.map { AccountChange($0) }
     }
 
     /// Removes the changes from ``accountChanges(in:)`` and from the status. The archives stay. An unresolved change returns with the next
@@ -26,7 +26,7 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be written.
     public func acknowledgeAccountChanges(in store: NSPersistentStore) throws {
         let mirror = try synced(store)
-        try mirror.translated { try mirror.file.acknowledgeAccountChanges() }
+        try mirror.translated { try mirror.file.accountChanges.acknowledge() }
         mirror.state.withLock { state in
             state.details.accountChange = nil
             state.details.accountChangeEvent = nil
@@ -55,7 +55,7 @@ extension NSPersistentCloudKitContainer {
                 .persistentStoreOperation,
                 sentence: "Only objects of the private database can be sent to another account; resolve with .archive.")
         }
-        guard try mirror.translated({ try mirror.file.resolve(choice) }) else {
+        guard try mirror.translated({ try mirror.file.accountChanges.resolve(choice) }) else {
             throw CocoaError(
                 .persistentStoreOperation, sentence: "No account change of this store waits for a decision; see accountChanges(in:).")
         }

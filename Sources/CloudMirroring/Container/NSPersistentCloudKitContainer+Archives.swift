@@ -15,7 +15,7 @@ extension NSPersistentCloudKitContainer {
     public func storeArchives(of store: NSPersistentStore) throws -> [StoreArchive] {
         let mirror = try synced(store)
         guard let url = mirror.store.url else { return [] }
-        let prefix = MirrorFile.archivePrefix(of: url)
+        let prefix = ArchiveFile.prefix(of: url)
         return try FileManager.default.contentsOfDirectory(at: url.deletingLastPathComponent(), includingPropertiesForKeys: nil)
             .filter { $0.lastPathComponent.hasPrefix(prefix) && $0.pathExtension == url.pathExtension }
             .compactMap { StoreArchive($0) }
@@ -27,7 +27,7 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` with `.persistentStoreOperation` for a file that isn't an archive of this store.
     public func removeStoreArchive(_ archive: StoreArchive, of store: NSPersistentStore) throws {
         try check(archive, of: store)
-        MirrorFile.remove(archive.url)
+        ArchiveFile.remove(archive.url)
     }
 
     /// Replaces a store by one of its archives, and syncs it.
@@ -58,19 +58,19 @@ extension NSPersistentCloudKitContainer {
     ) async throws -> (store: NSPersistentStore, replaced: StoreArchive) {
         try check(archive, of: store)
         let mirror = try synced(store)
-        let present = try mirror.translated { try mirror.file.owner() }
+        let present = try mirror.translated { try mirror.file.account.owner() }
         try check(archive, mayReplaceStoreOf: present, asPresentAccount, mirror.file.accountRules)
         guard let url = store.url, let description = persistentStoreDescriptions.first(where: { $0.url == url }) else {
             throw CocoaError(.persistentStoreOperation, sentence: "The store has no description in persistentStoreDescriptions.")
         }
-        let changes = try mirror.translated { try mirror.file.accountChangeLog() }
-        let objectCount = try mirror.translated { try mirror.file.objectCount() }
+        let changes = try mirror.translated { try mirror.file.accountChanges.encodedLog() }
+        let objectCount = try mirror.translated { try mirror.file.account.objectCount() }
         await mirror.stop()
         try persistentStoreCoordinator.remove(store)
         let note = ArchiveNote(owner: present, date: mirror.file.now, objectCount: Int64(objectCount))
         let replaced: StoreArchive
         do {
-            replaced = StoreArchive(try MirrorFile.archive(url, note), note)
+            replaced = StoreArchive(try ArchiveFile.add(url, note), note)
         } catch {
             // Nothing was replaced.
             _ = try await load(description, nil)
@@ -147,19 +147,4 @@ struct StoreRestoration: Hashable, Sendable {
     var isForPresentAccount: Bool
     /// Account changes of the replaced file that the app has not acknowledged.
     var accountChanges: [UInt8]?
-}
-
-extension MirrorFile {
-    func objectCount() throws -> Int { try store.write { try allKeys($0).count } }
-
-    /// - Returns: Keys of rows that went because others stand for the same objects.
-    func finish(_ restoration: StoreRestoration) throws -> Committed<[RowKey]> {
-        try write { writer, related in
-            try SyncMetadataSchema.open(writer, home: homeZone)
-            // The archive may contain saves of another user from before it was made; the restoring user adopts them.
-            for key in [StateTable.Key.credential, .stranger, .strangerSince, .accountAnswer] { try StateTable.set(key, .null, writer) }
-            try StateTable.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
-            return restoration.isForPresentAccount ? try uploadEverything(writer, &related) : []
-        }
-    }
 }

@@ -52,7 +52,7 @@ extension NSPersistentCloudKitContainer {
         let mirror = try synced(store)
         do {
             try mirror.cloud.sealer.keys.rotate()
-            if reencrypting { try await mirror.onQueue { [file = mirror.file] in try file.encryptAgain() } }
+            if reencrypting { try await mirror.onQueue { [file = mirror.file] in try file.unreadableValues.encryptAgain() } }
         } catch {
             throw Self.told(error)
         }
@@ -78,7 +78,7 @@ extension NSPersistentCloudKitContainer {
         }
         do {
             try mirror.cloud.sealer.keys.rotate(ofShare: zone.zoneName)
-            try await mirror.onQueue { [file = mirror.file] in try file.encryptAgain(in: zone) }
+            try await mirror.onQueue { [file = mirror.file] in try file.unreadableValues.encryptAgain(in: zone) }
         } catch {
             throw Self.told(error)
         }

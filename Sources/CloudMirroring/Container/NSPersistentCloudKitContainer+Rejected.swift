@@ -47,7 +47,7 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be read.
     public func rejectedChanges(in store: NSPersistentStore? = nil) throws -> [RejectedChange] {
         try (store.map { [try synced($0)] } ?? allMirrors).flatMap { mirror in
-            try mirror.translated { try mirror.file.rejected() }.map { rejected in
+            try mirror.translated { try mirror.file.rejectedChanges.all() }.map { rejected in
                 let kind: RejectedChange.Kind =
                     switch rejected.change.kind {
                     case .insertion: .insertion

@@ -36,8 +36,8 @@ extension NSPersistentCloudKitContainer {
             if share != nil, target?.zoneName.hasPrefix(MirrorNames.shareZonePrefix) != true {
                 throw CloudFailure(.invalidArguments, "the share is not one that this container made")
             }
-            let known = try await mirror.onQueue { [target] in try target.flatMap { try mirror.file.zone($0) } }
-            try await mirror.onQueue { try mirror.file.checkShareable(keys, into: known?.zone.number) }
+            let known = try await mirror.onQueue { [target] in try target.flatMap { try mirror.file.zones.zone($0) } }
+            try await mirror.onQueue { try mirror.file.relocations.checkShareable(keys, into: known?.zone.number) }
             let saved: CKShare
             if let share, share.described != nil {
                 saved = share
@@ -50,7 +50,7 @@ extension NSPersistentCloudKitContainer {
             guard let target, let described = saved.described else {
                 throw CloudFailure(.internalError, "the server did not describe the share it saved")
             }
-            let moved = try await mirror.onQueue { try mirror.file.assign(keys, to: target, share: described) }
+            let moved = try await mirror.onQueue { try mirror.file.relocations.assign(keys, to: target, share: described) }
             mirror.storeChanged()
             return (Set(moved.map { persistentStoreCoordinator.objectID(for: $0) }).union(ids), saved, container)
         } catch {
@@ -75,7 +75,7 @@ extension NSPersistentCloudKitContainer {
     private func keep(_ share: CKShare, _ mirror: StoreSync) async throws {
         guard let described = share.described else { return }
         let zone = share.recordID.zoneID.wire
-        try await mirror.onQueue { try mirror.file.keep(described, of: zone) }
+        try await mirror.onQueue { try mirror.file.shares.keep(described, of: zone) }
         mirror.permissions.forget()
     }
 
@@ -123,14 +123,17 @@ extension NSPersistentCloudKitContainer {
 
     func storedShares(in persistentStore: NSPersistentStore?) throws -> [CKShare] {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
-        return try Self.reading { try mirrors.flatMap { mirror in try mirror.file.shares().map { try mirror.share($0.share, $0.zone) } } }
+        return try Self.reading {
+            try mirrors.flatMap { mirror in try mirror.file.shares.all().map { try mirror.share($0.share, $0.zone) } }
+        }
     }
 
     func storedShares(of objectIDs: [NSManagedObjectID]) throws -> [NSManagedObjectID: CKShare] {
         try Self.reading {
             var shares: [NSManagedObjectID: CKShare] = [:]
             for id in objectIDs where !id.isTemporaryID {
-                guard let mirror = mirror(of: id.persistentStore), let row = try mirror.file.zone(of: id.key), let share = try row.sharing
+                guard let mirror = mirror(of: id.persistentStore), let row = try mirror.file.zones.zone(of: id.key),
+                    let share = try row.sharing
                 else { continue }
                 shares[id] = try mirror.share(share, row.zone)
             }
@@ -146,13 +149,13 @@ extension NSPersistentCloudKitContainer {
         let mirrors = try persistentStore.map { [try synced($0)] } ?? allMirrors
         for mirror in mirrors where mirror.file.scope != .public {
             do {
-                let zone = try await mirror.onQueue({ try mirror.file.zone(zoneID.wire) })?.zone
+                let zone = try await mirror.onQueue({ try mirror.file.zones.zone(zoneID.wire) })?.zone
                 // A participant whose access was removed has no objects of the zone, and is still listed in the share.
                 let isOthers = mirror.file.scope == .shared && zoneID.ownerName != CKCurrentUserDefaultName
                 guard let id = zone?.id ?? (isOthers ? zoneID.wire : nil) else { continue }
                 try await mirror.cloud.open().leave(id, key: environment.makeName())
                 guard let zone else { continue }
-                let removed = try await mirror.onQueue { try mirror.file.remove(zone, keeping: .nothing) }
+                let removed = try await mirror.onQueue { try mirror.file.zoneRemovals.remove(zone, keeping: .nothing) }
                 mirror.mergeDeletions(of: removed.keys)
             } catch {
                 throw Self.told(error)

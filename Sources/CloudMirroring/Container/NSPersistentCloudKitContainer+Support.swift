@@ -18,7 +18,7 @@ extension NSPersistentCloudKitContainer {
             struct Store: Encodable {
                 var file: String
                 var status: String
-                var findings: MirrorFile.Findings
+                var findings: SyncInspection.Findings
             }
 
             var written: Date
@@ -28,7 +28,7 @@ extension NSPersistentCloudKitContainer {
         let stores = try allMirrors.map { mirror in
             Bundle.Store(
                 file: mirror.store.url?.lastPathComponent ?? "", status: status(of: mirror).description,
-                findings: try mirror.translated { try mirror.file.findings() })
+                findings: try mirror.translated { try mirror.file.inspection.findings() })
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -56,7 +56,7 @@ extension NSPersistentCloudKitContainer {
     /// - Throws: `CocoaError` for a store that isn't synced, or for a file that cannot be read.
     public func unreadableValues(in store: NSPersistentStore? = nil) throws -> [UnreadableValue] {
         try (store.map { [try synced($0)] } ?? allMirrors).flatMap { mirror in
-            try mirror.translated { try mirror.file.unreadable() }.compactMap { value in
+            try mirror.translated { try mirror.file.unreadableValues.all() }.compactMap { value in
                 guard let key = value.key else { return nil }
                 let reason: UnreadableValue.Reason =
                     switch value.reason {
@@ -84,7 +84,7 @@ extension NSPersistentCloudKitContainer {
             if keys.isEmpty { continue }
             do {
                 let records = try await mirror.onQueue { [file = mirror.file] in
-                    try file.resolveUnreadable(keys, isReplacing: resolution == .replace)
+                    try file.unreadableValues.resolve(keys, isReplacing: resolution == .replace)
                 }
                 if !records.isEmpty { try await UnreadableRetry(sync: mirror).fetch(records, try mirror.openDatabase()) }
                 mirror.storeChanged()

@@ -184,7 +184,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
             accountRules: options.accountRules, pollSeconds: options.publicPollInterval.seconds, surroundings: environment)
         // The app reads values of later attributes from the first fetch on. A file that cannot be written fails when sync opens it, too,
         // and that failure is in the status.
-        try? file.fillLenses()
+        try? file.lensValues.fill()
         let number = store.number
         // Several devices may sign in with one token, and a store's file may be copied: each launch has its own device name, so that push
         // excludes only the client that made a change.

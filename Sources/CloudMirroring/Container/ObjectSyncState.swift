@@ -42,7 +42,7 @@ extension NSPersistentCloudKitContainer {
         for mirror in allMirrors {
             let ids = objectIDs.filter { !$0.isTemporaryID && $0.persistentStore === mirror.store }
             if ids.isEmpty { continue }
-            let found = try mirror.translated { try mirror.file.states(of: ids.map(\.key)) }
+            let found = try mirror.translated { try mirror.file.inspection.states(of: ids.map(\.key)) }
             for id in ids { states[id] = found[id.key] }
         }
         return states

@@ -62,15 +62,15 @@ struct Exporter: Sendable {
         // A public store sends nothing before its user is known.
         let database = file.scope == .public ? nil : try? sync.openDatabase()
         var plan = try await sync.onQueue { [file, environment = sync.environment] in
-            try file.nextBatch(itemsMax: size.items, pending: pendingBefore.count, hasImported: hasImported) {
+            try file.exports.nextBatch(itemsMax: size.items, pending: pendingBefore.count, hasImported: hasImported) {
                 try? database?.write($0, key: environment.makeName(), isAtomic: size.isAtomic)
             }
         }
         // Only after everything else is sent, so that the accepted changes of the same save are known.
         if plan.batch == nil, plan.rejection != nil, try await RejectedChangeReverter(sync: sync).restoreRejectedDeletions() {
-            plan = try await sync.onQueue { [file] in try file.nextBatch(itemsMax: size.items, pending: nil, hasImported: false) }
+            plan = try await sync.onQueue { [file] in try file.exports.nextBatch(itemsMax: size.items, pending: nil, hasImported: false) }
         }
-        let rejectedCount = plan.rejection == nil ? 0 : try await sync.onQueue { [file] in try file.rejectedCount() }
+        let rejectedCount = plan.rejection == nil ? 0 : try await sync.onQueue { [file] in try file.rejectedChanges.count() }
         sync.state.withLock { [plan] state in
             state.details.rejectedCount = rejectedCount
             if plan.batch?.request != nil { state.exporter.mayHaveUnacknowledged = true }
@@ -87,7 +87,8 @@ struct Exporter: Sendable {
         try await PermissionUpdates(sync: sync).store(caller)
         guard let user = caller?.identity.userRecordName else { return false }
         let owner = StoreOwner(user: user, server: server)
-        try await sync.onQueue { [file] in try file.remember(SignIn(owner: owner, credential: database.client.transport.credential)) }
+        try await sync.onQueue { [file] in try file.account.remember(SignIn(owner: owner, credential: database.client.transport.credential))
+        }
         return true
     }
 
@@ -95,7 +96,7 @@ struct Exporter: Sendable {
     func planDeletions(_ size: RequestSize) async throws -> ExportPlan {
         await abandonPipelinedRequest()
         try await replayOutbox()
-        return try await sync.onQueue { [file] in try file.nextDeletions(itemsMax: size.items) }
+        return try await sync.onQueue { [file] in try file.exports.nextDeletions(itemsMax: size.items) }
     }
 
     // MARK: Send
@@ -109,7 +110,7 @@ struct Exporter: Sendable {
             return try await unsent(batch, CloudFailure(error))
         }
         guard let (sent, request) = written else {
-            return .batchSettled(try await sync.onQueue { [file] in try file.settle(batch, key: nil, outcomes: rejected) })
+            return .batchSettled(try await sync.onQueue { [file] in try file.exports.settle(batch, key: nil, outcomes: rejected) })
         }
         async let inFlight = response(to: sent, request, database)
         let nextSize = size.afterAcceptance
@@ -118,7 +119,7 @@ struct Exporter: Sendable {
         do {
             response = try await inFlight
         } catch {
-            if pipelined != nil { try? await sync.onQueue { [file] in try file.forgetPipelined(behind: request.key) } }
+            if pipelined != nil { try? await sync.onQueue { [file] in try file.pipelinedExport.forget(behind: request.key) } }
             return try await unsent(batch, CloudFailure(error))
         }
         let following = rejected.isEmpty ? await sendPipelined(pipelined, after: response, to: sent, database) : nil
@@ -129,7 +130,7 @@ struct Exporter: Sendable {
             // Items with rejected uploads are settled together with the sent ones.
             let settled = ExportBatch(
                 items: sent.items + batch.items.filter { rejected[$0.recordName] != nil }, zone: batch.zone, syncToken: batch.syncToken)
-            return try file.settle(
+            return try file.pipelinedExport.settle(
                 settled, key: request.key, outcomes: response.outcomes.merging(rejected) { sent, _ in sent }, response: response,
                 pipelined: pipelined, isPipelinedSent: following != nil, ending: ending)
         }
@@ -159,7 +160,7 @@ struct Exporter: Sendable {
         let (uploaded, rejected) = try await database.upload(batch, key: sync.environment.makeName(), isAtomic: isAtomic)
         guard let uploaded, let request = uploaded.request else { return (nil, rejected) }
         sync.state.withLock { $0.exporter.mayHaveUnacknowledged = true }
-        try await sync.onQueue { [file] in try file.put(uploaded, request) }
+        try await sync.onQueue { [file] in try file.outbox.put(uploaded, request) }
         return ((uploaded, request), rejected)
     }
 
@@ -201,7 +202,7 @@ struct Exporter: Sendable {
         } catch {
             let failure = CloudFailure(error)
             // If the file cannot be written, the request stays in the outbox, which is safe.
-            try? await sync.onQueue { [file] in try file.note(failure, ofRequest: request.key, in: batch.zone) }
+            try? await sync.onQueue { [file] in try file.outbox.note(failure, ofRequest: request.key, in: batch.zone) }
             if failure.code == .notAuthenticated { sync.permissions.signIn(nil) }
             throw error
         }
@@ -212,7 +213,7 @@ struct Exporter: Sendable {
     /// Replays unacknowledged requests in order: their effect is known before anything is imported or sent.
     func replayOutbox() async throws {
         guard sync.state.withLock({ $0.exporter.mayHaveUnacknowledged }) else { return }
-        while let batch = try await sync.onQueue({ [file] in try file.outbox() }), let request = batch.request {
+        while let batch = try await sync.onQueue({ [file] in try file.outbox.next() }), let request = batch.request {
             let response: SyncDatabase.Response
             do {
                 response = try await exchange(batch, request, try sync.openDatabase())
@@ -220,7 +221,8 @@ struct Exporter: Sendable {
                 _ = try await unsent(batch, CloudFailure(error))
                 continue
             }
-            _ = try await sync.onQueue { [file] in try file.settle(batch, key: request.key, outcomes: response.outcomes, response: response)
+            _ = try await sync.onQueue { [file] in
+                try file.exports.settle(batch, key: request.key, outcomes: response.outcomes, response: response)
             }
             sync.permissions.forget()
         }
@@ -230,10 +232,9 @@ struct Exporter: Sendable {
     // MARK: Pipelining
 
     /// Plans the batch behind the one in flight. If the file cannot be read, settling the batch in flight reports it.
-    private func planPipelined(behind batch: ExportBatch, _ size: RequestSize, _ database: SyncDatabase) async -> MirrorFile.PipelinedBatch?
-    {
+    private func planPipelined(behind batch: ExportBatch, _ size: RequestSize, _ database: SyncDatabase) async -> PipelinedExport.Batch? {
         try? await sync.onQueue { [file, environment = sync.environment] in
-            try file.pipelinedBatch(behind: batch, itemsMax: size.items) {
+            try file.pipelinedExport.plan(behind: batch, itemsMax: size.items) {
                 try database.write($0, key: environment.makeName(), isAtomic: size.isAtomic)
             }
         }
@@ -243,11 +244,11 @@ struct Exporter: Sendable {
     ///
     /// - Returns: nil if the response, or a later save, makes another batch the next one.
     private func sendPipelined(
-        _ pipelined: MirrorFile.PipelinedBatch?, after response: SyncDatabase.Response, to sent: ExportBatch, _ database: SyncDatabase
+        _ pipelined: PipelinedExport.Batch?, after response: SyncDatabase.Response, to sent: ExportBatch, _ database: SyncDatabase
     ) async -> PipelinedRequest? {
         guard let pipelined, let request = pipelined.batch.request,
             sent.items.allSatisfy({ response.outcomes[$0.recordName]?.isAcceptance == true }),
-            (try? await sync.onQueue { [file] in try file.isCurrent(pipelined) }) == true
+            (try? await sync.onQueue { [file] in try file.pipelinedExport.isCurrent(pipelined) }) == true
         else { return nil }
         var batch = pipelined.batch
         batch.syncToken = sent.syncToken == nil ? nil : response.syncToken

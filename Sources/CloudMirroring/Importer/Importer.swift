@@ -143,7 +143,7 @@ struct Importer: Sendable {
 
     private func homeRow() async throws -> ZoneTable.Row {
         if let row = sync.state.withLock({ $0.importer.homeRow }) { return row }
-        guard let row = try await sync.onQueue({ [file] in try file.zoneRow(MirrorZone.home) }) else {
+        guard let row = try await sync.onQueue({ [file] in try file.zones.row(MirrorZone.home) }) else {
             throw CloudFailure(.internalError, "the local store: its bookkeeping is not there")
         }
         return row
@@ -151,12 +151,12 @@ struct Importer: Sendable {
 
     // MARK: Shared zones
 
-    private func zonesToFetch() async throws -> [MirrorZone] { try await sync.onQueue { [file] in try file.zonesToFetch() } }
+    private func zonesToFetch() async throws -> [MirrorZone] { try await sync.onQueue { [file] in try file.zones.zonesToFetch() } }
 
     private func listZones(_ database: SyncDatabase) async throws {
         var hasExpired = false
         while true {
-            let token = try await sync.onQueue { [file] in try file.databaseToken() }
+            let token = try await sync.onQueue { [file] in try file.zones.databaseToken() }
             let page: DatabaseChangesResponse
             do {
                 page = try await database.client.databaseChanges(DatabaseChangesRequest(syncToken: token), asking: [.lostHistory])
@@ -164,17 +164,17 @@ struct Importer: Sendable {
                 let failure = CloudFailure(error)
                 guard failure.code == .changeTokenExpired, token != nil, !hasExpired else { throw error }
                 hasExpired = true
-                try await sync.onQueue { [file] in try file.forgetDatabaseToken(because: failure) }
+                try await sync.onQueue { [file] in try file.zones.forgetDatabaseToken(because: failure) }
                 continue
             }
-            try await sync.merge(try await sync.onQueue { [file] in try file.apply(page, askedWith: token) })
+            try await sync.merge(try await sync.onQueue { [file] in try file.zones.apply(page, askedWith: token) })
             if !page.moreComing { return }
         }
     }
 
     /// Reads one page of the first changed zone.
     private func readSharedZone(_ database: SyncDatabase) async throws -> ChangeCount {
-        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zoneRow(zone.number) })
+        guard let zone = try await zonesToFetch().first, let row = try await sync.onQueue({ [file] in try file.zones.row(zone.number) })
         else { return ChangeCount() }
         do {
             let (chain, count, _) = try await pages.extendChain(of: row, database)
@@ -191,7 +191,7 @@ struct Importer: Sendable {
                     return state.importer.chains[zone.number]
                 }
                 let hadPages = dropped != nil
-                let reset = try await sync.onQueue { [file] in try file.fetchAgain(zone, hadPages: hadPages, because: failure) }
+                let reset = try await sync.onQueue { [file] in try file.zones.fetchAgain(zone, hadPages: hadPages, because: failure) }
                 if let reset {
                     try await sync.merge(reset)
                     return ChangeCount(dropped: dropped?.changeCount ?? 0)
@@ -210,7 +210,7 @@ struct Importer: Sendable {
     func remove(_ zone: MirrorZone, _ failure: CloudFailure) async throws {
         if !failure.didResetEncryptedData { try await listZones(try sync.openDatabase()) }
         let remaining: ZoneRemoval.Remaining = failure.didResetEncryptedData || file.scope == .private ? .all : .unsent
-        try await sync.merge(try await sync.onQueue { [file] in try file.remove(zone, keeping: remaining) })
+        try await sync.merge(try await sync.onQueue { [file] in try file.zoneRemovals.remove(zone, keeping: remaining) })
     }
 
     /// Returns the failure that decides what happens to a missing home zone: the list of zones contains the reason.
@@ -222,7 +222,7 @@ struct Importer: Sendable {
         do {
             let database = try sync.openDatabase()
             try await listZones(database)
-            switch try await sync.onQueue({ [file] in try file.homeDeletion() }) {
+            switch try await sync.onQueue({ [file] in try file.zoneRemovals.homeDeletion() }) {
             case .deleted, .purged: return CloudFailure(.userDeletedZone, "the app's data was deleted on another device")
             case .encryptedDataReset: return failure
             case nil: break
@@ -241,7 +241,7 @@ struct Importer: Sendable {
     func applyWithheld() async throws {
         guard file.mapping.keepsIncomplete, sync.state.withLock({ $0.details.withheldCount }) > 0, let database = try? sync.openDatabase()
         else { return }
-        for row in try await sync.onQueue({ [file] in try file.zonesToRelease() }) {
+        for row in try await sync.onQueue({ [file] in try file.withheldRecords.zonesToRelease() }) {
             guard let token = row.token else { continue }
             let page = ImportPage(records: [], deletions: [], askedWith: token, token: token, moreComing: false)
             _ = try await pages.apply(ImportChain(page, of: row.zone), of: row, database)

@@ -81,11 +81,11 @@ struct PageReader: Sendable {
         _ chain: ImportChain, with next: UndecodedPage? = nil, of row: ZoneTable.Row, received: Int
     ) async throws -> (chain: ImportChain, count: ChangeCount, isPushed: Bool) {
         sync.state.withLock { $0.importer.mayHaveStaged = true }
-        let isStaged = try await sync.onQueue { [file] in try file.stage(chain, with: next) }
+        let isStaged = try await sync.onQueue { [file] in try file.stagedPages.stage(chain, with: next) }
         var staged = chain
         staged.wasStaged(with: next)
         guard isStaged else {
-            try await sync.onQueue { [file] in try file.unstage(row.zone) }
+            try await sync.onQueue { [file] in try file.stagedPages.unstage(row.zone) }
             sync.state.withLock { $0.importer.forgetChain(of: row.zone) }
             return (ImportChain(row), ChangeCount(received: received, dropped: staged.changeCount), false)
         }
@@ -174,12 +174,12 @@ struct PageReader: Sendable {
             state.importer.chains[number] = nil
             return state.importer.zonesLookedUp.insert(number).inserted
         }
-        return try await (isFirst ? sync.onQueue { [file] in try file.stagedChain(of: row) } : nil) ?? ImportChain(row)
+        return try await (isFirst ? sync.onQueue { [file] in try file.stagedPages.chain(of: row) } : nil) ?? ImportChain(row)
     }
 
     private func assetsNeeded(by page: ImportPage, of chain: ImportChain) async throws -> [ImportNeeds.AssetNeed] {
         guard page.records.contains(where: \.hasAssets) else { return [] }
-        return try await sync.onQueue { [file] in try file.assetsNeeded(by: page, of: chain) }
+        return try await sync.onQueue { [file] in try file.stagedPages.assetsNeeded(by: page, of: chain) }
     }
 
     /// Returns how many records to request instead if the assets of a page are too large; nil if they are not, or if the first record
@@ -204,7 +204,7 @@ struct PageReader: Sendable {
         while true {
             try Task.checkCancellation()
             let ending = events.endingNow(), complete = chain, names = withheld
-            switch try await sync.onQueue({ [file] in try file.apply(complete, database, withholding: names, ending: ending) }) {
+            switch try await sync.onQueue({ [file] in try file.imports.apply(complete, database, withholding: names, ending: ending) }) {
             case .applied(let records, let commit, let zone, let isListed, let hasShare, let unreadable):
                 sync.state.withLock { $0.importer.chains[row.zone.number] = nil }
                 events.didStore(ending)
@@ -243,7 +243,7 @@ struct PageReader: Sendable {
     /// Drops a chain that does not follow the zone's state. The zone is read again from there.
     private func drop(_ chain: ImportChain) async throws -> Applied {
         sync.state.withLock { $0.importer.forgetChain(of: chain.zone) }
-        try await sync.onQueue { [file] in try file.unstage(chain.zone) }
+        try await sync.onQueue { [file] in try file.stagedPages.unstage(chain.zone) }
         return Applied(count: ChangeCount(dropped: chain.changeCount))
     }
 
@@ -255,7 +255,7 @@ struct PageReader: Sendable {
             return state.importer.mayHaveStaged
         }
         guard mayHaveStaged else { return }
-        try await sync.onQueue { [file] in try file.unstageAll() }
+        try await sync.onQueue { [file] in try file.stagedPages.unstageAll() }
         sync.state.withLock { $0.importer.mayHaveStaged = false }
     }
 }

@@ -19,7 +19,7 @@ struct RejectedChangeReverter: Sendable {
     ///
     /// - Returns: Whether any was restored.
     func restoreRejectedDeletions() async throws -> Bool {
-        let reversions = try await sync.onQueue { [file = sync.file] in try file.reversions(of: nil) }
+        let reversions = try await sync.onQueue { [file = sync.file] in try file.rejectedChanges.reversions(of: nil) }
         var isAnyRestored = false
         for (row, reversion) in reversions { if try await revert(reversion, of: row) == nil { isAnyRestored = true } }
         return isAnyRestored
@@ -32,7 +32,7 @@ struct RejectedChangeReverter: Sendable {
     func discardRejectedChanges(of keys: [RowKey]) async throws {
         var failure: CloudFailure?
         for _ in 0..<Self.attemptsMax {
-            let reversions = try await sync.onQueue { [file = sync.file] in try file.reversions(of: keys) }
+            let reversions = try await sync.onQueue { [file = sync.file] in try file.rejectedChanges.reversions(of: keys) }
             if reversions.isEmpty {
                 sync.storeChanged()
                 return
@@ -51,13 +51,13 @@ struct RejectedChangeReverter: Sendable {
         var page = reversion.page(found: records, missing: missing, token: token, generation: row.isFullFetch ? row.generation : nil)
         if page.reverted.isEmpty { return failure }
         let needed = try await sync.onQueue { [file = sync.file, page] in
-            try file.assetsNeeded(by: page, of: ImportChain(page, of: row.zone))
+            try file.stagedPages.assetsNeeded(by: page, of: ImportChain(page, of: row.zone))
         }
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)
         var chain = ImportChain(page, of: row.zone)
         chain.add(download.contents)
-        switch try await sync.onQueue({ [file = sync.file, chain] in try file.apply(chain, database, ending: nil) }) {
+        switch try await sync.onQueue({ [file = sync.file, chain] in try file.imports.apply(chain, database, ending: nil) }) {
         case .applied(_, let commit, let zone, _, _, _):
             if row.zone.isHome { sync.state.withLock { $0.importer.homeRow = zone } }
             sync.merge(commit)

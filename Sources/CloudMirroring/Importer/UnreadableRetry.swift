@@ -30,7 +30,7 @@ struct UnreadableRetry: Sendable {
             return sync.state.withLock { $0.importer.unreadableRetried = $0.importer.unreadableRetried ?? now }
         }
         let due = try await sync.onQueue { [file = sync.file] in
-            try file.unreadableRecordsToRetry(isDue: isDue) { try keys.hasKey(named: $0) }
+            try file.unreadableValues.recordsToRetry(isDue: isDue) { try keys.hasKey(named: $0) }
         }
         do {
             try await fetch(due, database)
@@ -43,7 +43,7 @@ struct UnreadableRetry: Sendable {
     }
 
     /// - Throws: `CloudFailure` if the server cannot be reached.
-    func fetch(_ due: [MirrorFile.UnreadableRecords], _ database: SyncDatabase) async throws {
+    func fetch(_ due: [UnreadableValues.Records], _ database: SyncDatabase) async throws {
         for records in due {
             let zone = records.row.zone
             var parts = LookUpParts(records.names, database.client.limits, atMost: Self.recordsMax)
@@ -58,7 +58,7 @@ struct UnreadableRetry: Sendable {
 
     /// Imports the present versions of records.
     private func add(_ found: [Record], of zone: MirrorZone, _ database: SyncDatabase) async throws {
-        guard let row = try await sync.onQueue({ [file = sync.file] in try file.zoneRow(zone.number) }),
+        guard let row = try await sync.onQueue({ [file = sync.file] in try file.zones.row(zone.number) }),
             let token = row.token
         else { return }
         // A full fetch in progress, or a fetch that is due, goes on after the page.
@@ -67,7 +67,7 @@ struct UnreadableRetry: Sendable {
             records: found, deletions: [], askedWith: token, token: token, moreComing: generation != nil || row.needsFetch,
             generation: generation)
         let needed = try await sync.onQueue { [file = sync.file, page] in
-            try file.assetsNeeded(by: page, of: ImportChain(page, of: zone))
+            try file.stagedPages.assetsNeeded(by: page, of: ImportChain(page, of: zone))
         }
         let download = try await database.download(needed, in: zone.id)
         page.quarantine(download.unreadable)

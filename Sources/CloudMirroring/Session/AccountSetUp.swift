@@ -29,12 +29,12 @@ struct AccountSetUp: Sendable {
 
     private func identifyAndPrepare() async throws {
         try await finishRestoration()
-        var memory = try await sync.onQueue { [file] in try file.open() }
+        var memory = try await sync.onQueue { [file] in try file.opening.open() }
         try await sync.countWithheld()
         try await sync.countUnreadable()
         // A change that could not be carried out is in no file; it stays in the status while the set-up is retried.
         let isUnwritten = sync.state.withLock { $0.details.accountChange?.outcome == .unresolved }
-        let isStored = try await sync.onQueue { [file] in try !file.accountChanges().isEmpty }
+        let isStored = try await sync.onQueue { [file] in try !file.accountChanges.all().isEmpty }
         if isStored || !isUnwritten { try await sync.readAccountChange() }
         // The stored account counts until the server responds.
         sync.permissions.signIn(memory.signIn.owner.user)
@@ -43,10 +43,10 @@ struct AccountSetUp: Sendable {
         let database = try sync.cloud.open()
         if sync.connection.use(database.client.transport) { sync.accountMayHaveChanged() }
         let credential = database.client.transport.credential
-        memory.signIn.stranger = try await sync.onQueue { [file, memory] in try file.note(credential, in: memory.signIn) }
+        memory.signIn.stranger = try await sync.onQueue { [file, memory] in try file.account.note(credential, in: memory.signIn) }
         let (caller, server) = try await database.introduction()
         let present = SignIn(owner: StoreOwner(user: caller?.identity.userRecordName, server: server), credential: credential)
-        if try await changeOwner(memory, to: present) { memory = MirrorFile.Memory() }
+        if try await changeOwner(memory, to: present) { memory = FileOpening.Memory() }
         try await store(present, memory.signIn)
         try await PermissionUpdates(sync: sync).store(caller)
         try await database.setUp(isKnown: memory.token != nil)
@@ -58,7 +58,7 @@ struct AccountSetUp: Sendable {
 
     private func finishRestoration() async throws {
         guard let restoration = sync.state.withLock({ $0.restoration }) else { return }
-        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.finish(restoration) })
+        sync.mergeDeletions(of: try await sync.onQueue { [file] in try file.account.finish(restoration) })
         sync.state.withLock { $0.restoration = nil }
     }
 
@@ -66,15 +66,16 @@ struct AccountSetUp: Sendable {
     ///
     /// - Returns: Whether the memory of the store is void.
     /// - Throws: `CloudFailure` with `.badContainer` if the store stays unchanged until the app decides.
-    private func changeOwner(_ memory: MirrorFile.Memory, to present: SignIn) async throws -> Bool {
+    private func changeOwner(_ memory: FileOpening.Memory, to present: SignIn) async throws -> Bool {
         let events = EventRecorder(sync: sync)
         let removed: [RowKey]
         switch file.accountRules.decision(known: memory.signIn, present: present, answer: memory.answer) {
         case .proceed: return false
         case .archive(let kind): removed = try await empty(because: kind, from: memory.signIn.owner, for: present)
-        case .upload(let kind): removed = try await sync.onQueue { [file] in try file.uploadEverything(because: kind, for: present.owner) }
+        case .upload(let kind):
+            removed = try await sync.onQueue { [file] in try file.account.uploadEverything(because: kind, for: present.owner) }
         case .halt(let kind):
-            try await sync.onQueue { [file] in try file.leaveUnresolved(kind, for: present.owner) }
+            try await sync.onQueue { [file] in try file.account.leaveUnresolved(kind, for: present.owner) }
             try await events.nameAccountChange()
             throw CloudFailure(.badContainer, kind.haltReason)
         }
@@ -92,7 +93,7 @@ struct AccountSetUp: Sendable {
     ///   and the next set-up tries again.
     private func empty(because kind: AccountChange.Kind, from previous: StoreOwner, for present: SignIn) async throws -> [RowKey] {
         do {
-            return try await sync.onQueue { [file] in try file.empty(because: kind, for: present) }
+            return try await sync.onQueue { [file] in try file.account.empty(because: kind, for: present) }
         } catch let error as StoreError {
             let change = AccountChange(kind: kind, outcome: .unresolved, date: file.now, previous: previous, present: present.owner)
             sync.state.withLock { state in
@@ -116,7 +117,7 @@ struct AccountSetUp: Sendable {
         if signIn.owner.server == nil { signIn.owner.server = known.owner.server }
         let isUnresolved = sync.state.withLock { $0.details.accountChange?.outcome == .unresolved }
         guard signIn != known || isUnresolved else { return }
-        try await sync.onQueue { [file] in try file.remember(present) }
+        try await sync.onQueue { [file] in try file.account.remember(present) }
         if isUnresolved { try await sync.readAccountChange() }
     }
 }

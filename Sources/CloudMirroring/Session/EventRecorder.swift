@@ -31,7 +31,7 @@ struct EventRecorder: Sendable {
         }
         sync.later { [self] in
             // The operation itself reports a file that cannot be written.
-            if !isBrief { try? sync.file.begin(event) }
+            if !isBrief { try? sync.file.events.begin(event) }
             post(event)
         }
         return event
@@ -47,7 +47,7 @@ struct EventRecorder: Sendable {
         event.ended = stored?.ended ?? sync.file.now
         event.failure = failure
         sync.later { [self, event] in
-            if stored == nil { try? sync.file.end(event) }
+            if stored == nil { try? sync.file.events.end(event) }
             post(event)
         }
     }

@@ -42,9 +42,9 @@ struct OperationRun: Sendable {
             case .send(let batch, let pendingCount, let size):
                 return try await Exporter(sync: sync).send(batch, pendingCount: pendingCount, size)
             case .quarantine(let batch, let failure):
-                return .batchSettled(try await sync.onQueue { [file = sync.file] in try file.quarantine(batch, failure) })
+                return .batchSettled(try await sync.onQueue { [file = sync.file] in try file.exports.quarantine(batch, failure) })
             case .reset(let reset):
-                try await sync.merge(try await sync.onQueue { [file = sync.file] in try file.reset(reset) })
+                try await sync.merge(try await sync.onQueue { [file = sync.file] in try file.resets.reset(reset) })
                 try await sync.readAccountChange()
                 return .done
             }

@@ -96,7 +96,7 @@ final class PermissionCache: Sendable {
 
     private func look(_ state: State) -> Bool {
         guard state.user != nil else { return false }
-        if file.scope == .shared { return ((try? file.shares()) ?? []).contains { $0.share.mayWrite } }
+        if file.scope == .shared { return ((try? file.shares.all()) ?? []).contains { $0.share.mayWrite } }
         return Set(file.mapping.entities.values.map(\.recordType)).contains { type in
             let permissions = state.permissions(type)
             return permissions.mayCreate || permissions.writing != .none
@@ -109,7 +109,7 @@ final class PermissionCache: Sendable {
         do {
             if file.scope == .shared {
                 // An object without a share has no other owner.
-                guard let zone = try file.zone(of: key), !zone.zone.isHome else { return .all }
+                guard let zone = try file.zones.zone(of: key), !zone.zone.isHome else { return .all }
                 return try zone.sharing?.mayWrite ?? false ? .all : []
             }
             guard let permissions = file.mapping.entities[key.entityIndex].map({ state.permissions($0.recordType) }) else { return [] }

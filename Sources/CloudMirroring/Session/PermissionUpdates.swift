@@ -19,7 +19,7 @@ struct PermissionUpdates: Sendable {
         sync.state.withLock { $0.importer.permissionsRequested = now }
         guard let caller else { return }
         sync.permissions.learn(caller.permissions)
-        try await sync.onQueue { [file = sync.file] in try file.remember(permissions: caller.permissions) }
+        try await sync.onQueue { [file = sync.file] in try file.account.remember(permissions: caller.permissions) }
     }
 
     /// Requests the permissions once per poll interval: the server does not notify clients of a changed role.

@@ -150,8 +150,8 @@ final class StoreSync: Sendable {
 
     private func runLoop() async {
         // Ends events that an earlier process left open. If the file cannot be written, the set-up reports it.
-        try? await onQueue { try self.file.begin() }
-        var machine = SyncMachine(itemsMax: file.itemsPerBatch)
+        try? await onQueue { try self.file.opening.begin() }
+        var machine = SyncMachine(itemsMax: file.exports.itemsPerBatch)
         for await event in events {
             for effect in machine.handle(event, now: environment.now(), jitter: environment.random()) { carryOut(effect) }
         }
@@ -218,7 +218,7 @@ final class StoreSync: Sendable {
             state.tasks.pendingCount = begin { [previous = state.tasks.pendingCount, self] in
                 await previous?.value
                 // The next operation reports a file that cannot be read.
-                if let count = try? await onQueue({ try self.file.countPending() }) { send(.pendingCounted(count)) }
+                if let count = try? await onQueue({ try self.file.exports.countPending() }) { send(.pendingCounted(count)) }
             }
         }
     }
@@ -243,7 +243,7 @@ final class StoreSync: Sendable {
             return (status, true)
         }
         observer.status(status)
-        if isSuccessDue, let success = status.lastSuccess { try? file.remember(success: success) }
+        if isSuccessDue, let success = status.lastSuccess { try? file.events.remember(success: success) }
     }
 
     /// Reports the last status with details that the app changed.
@@ -251,19 +251,19 @@ final class StoreSync: Sendable {
 
     /// Reads the latest account change that the app has not acknowledged, for the status.
     func readAccountChange() async throws {
-        let latest = try await onQueue { try self.file.accountChanges().last }
+        let latest = try await onQueue { try self.file.accountChanges.all().last }
         state.withLock { $0.details.accountChange = latest }
     }
 
     func countWithheld() async throws {
         guard file.mapping.keepsIncomplete else { return }
-        let count = try await onQueue { try self.file.incompleteCount() }
+        let count = try await onQueue { try self.file.withheldRecords.count() }
         state.withLock { $0.details.withheldCount = count }
     }
 
     func countUnreadable() async throws {
         guard file.mapping.mayQuarantine else { return }
-        let count = try await onQueue { try self.file.unreadableCount() }
+        let count = try await onQueue { try self.file.unreadableValues.count() }
         state.withLock { $0.details.unreadableCount = count }
     }
 

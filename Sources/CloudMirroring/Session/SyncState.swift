@@ -45,7 +45,7 @@ struct StatusDetails {
     /// Objects with quarantined values.
     var unreadableCount = 0
     /// Values that the present operation has quarantined.
-    var newlyUnreadable: Set<MirrorFile.Unreadable> = []
+    var newlyUnreadable: Set<UnreadableValues.Unreadable> = []
     /// The latest account change that the app has not acknowledged.
     var accountChange: AccountChange?
     /// The last status of the machine, without these details.

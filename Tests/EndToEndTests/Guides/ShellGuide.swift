@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import Testing
 
 /// A document with shell blocks, and what its reader has when the blocks begin.
 struct ShellGuide: Sendable, CustomTestStringConvertible {
@@ -9,11 +10,11 @@ struct ShellGuide: Sendable, CustomTestStringConvertible {
     let document: String
     /// Shell lines that run before the first block.
     var preparation = ""
-    /// Shell lines that run before the line with this prefix: what the text between two blocks asks for.
+    /// Shell lines that run before the line with this prefix: steps that the document has in sentences.
     var before: [(prefix: String, lines: String)] = []
     /// Variables that receive the output of the line with this prefix: the reader copies it.
     var copied: [(prefix: String, variable: String)] = []
-    /// Text of the document, and what the reader has instead: folders, answers to questions.
+    /// Text of the document, and the text that the reader types instead: folders, answers to questions.
     var replaced: [(text: String, replacement: String)] = []
     /// Shell lines that use the scripts which the document shows. They are files named `script-1`, `script-2`, ….
     var afterwards = ""
@@ -37,13 +38,16 @@ struct ShellGuide: Sendable, CustomTestStringConvertible {
     ]
 
     private static let notes = "iCloud.org.example.notes"
+    private static let package = [(text: "tarn new Trails", replacement: "tarn new Trails --tarn '\(root.path)'")]
     private static let data = [(text: "/var/lib/tarn", replacement: "./data"), (text: "/var/backups", replacement: "./backups")]
 
     static let all = [
-        ShellGuide(document: "README.md"),
+        ShellGuide(document: "README.md", replaced: package),
         ShellGuide(
             document: "Documentation/Tarn.docc/AServerOnTheInternet.md", preparation: "tarn serve --data ./data",
             before: [
+                // The server prints where the link is once it is there.
+                ("sudo cat ./data/first-run-link", "read -r line <&3"),
                 ("sudo -u tarn tarn schema diff", "tarn record put note-1 title=Milk --type Note --container \(notes) --data ./data"),
                 ("latest=", "tarn backup --data ./data --output ./backups/tarn/2026-01-01"),
             ],
@@ -129,7 +133,8 @@ struct ShellGuide: Sendable, CustomTestStringConvertible {
                 """),
         ShellGuide(
             document: "Documentation/Tarn.docc/YourFirstApp.md",
-            before: [("tarn user token me", "tarn user add me --data .tarn/server")]),
+            before: [("tarn user token me", "tarn user add me --data .tarn/server")],
+            replaced: package),
     ]
 
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -34,7 +34,6 @@ struct ShellScript {
             server=$!
             exec 3< listening
             read -r line <&3
-            cat <&3 > /dev/null &
             echo "$line"
             address=${line#tarn: listening on }
         }
@@ -86,7 +85,7 @@ struct ShellScript {
             for (prefix, lines) in guide.before where line.hasPrefix(prefix) { text += lines + "\n" }
             text += "echo '+ \(line.replacing("'", with: #"'\''"#))'\n"
             if let variable = guide.copied.first(where: { line.hasPrefix($0.prefix) })?.variable {
-                // On its own line, the end of the substitution is no part of a comment.
+                // The end of the substitution is on a line of its own: behind the line, a comment would contain it.
                 text += "\(variable)=$(\(line)\n)\n"
             } else {
                 text += line + "\n"

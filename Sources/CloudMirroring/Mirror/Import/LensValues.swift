@@ -5,14 +5,17 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-extension MirrorFile {
+/// Values of attributes that lenses derive from others.
+struct LensValues: FileTransactions {
+    let file: MirrorFile
+
     /// Rows of one change of the store.
     private static let filledRowsMax = 500
 
     /// Gives rows that were written before a lens was declared the values of its later attributes, before the app reads them.
     ///
     /// - Throws: `StoreError` for a file that cannot be written. The lenses are filled when sync opens the store.
-    func fillLenses() throws {
+    func fill() throws {
         let lenses = FilledLenses(mapping)
         if lenses.isEmpty { return }
         // Most launches have no new lens, and write nothing.
@@ -20,12 +23,12 @@ extension MirrorFile {
         if isFilled { return }
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
-            try fillLenses(writer)
+            try fill(writer)
         }
     }
 
     /// The transaction has the author of imports: devices with these lenses read the same values from the record, so nothing is sent.
-    func fillLenses(_ writer: StoreWriter) throws {
+    func fill(_ writer: StoreWriter) throws {
         let lenses = FilledLenses(mapping).text
         let stored = try StateTable.text(.lenses, writer)
         if stored ?? "" == lenses { return }

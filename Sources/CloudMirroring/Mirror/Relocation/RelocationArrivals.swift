@@ -8,9 +8,10 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Relocations in pages of changes: records that other devices have relocated, and edits of source records.
+/// Relocations in pages of changes: records that other devices have relocated, and edits of source records.
+struct RelocationArrivals: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     // MARK: Stamps
 
     /// Returns the stamp to send with a row's record; nil for a row that was not relocated.
@@ -80,7 +81,7 @@ extension MirrorFile {
             }
         }
         for name in adopted + reconciled { try resolveDeferredReferences(of: name, destination) }
-        try relate(arrived: adopted + reconciled, in: zone.number, writer, &related)
+        try file.arrivals.relate(arrived: adopted + reconciled, in: zone.number, writer, &related)
         if !adopted.isEmpty { try ZoneTable.set(.receives, .int(1), of: zone.number, writer) }
         return resumed
     }
@@ -120,7 +121,7 @@ extension MirrorFile {
         let ends = try [link.pair.first, link.pair.second].map { try destination.reader.record(named: $0) ?? home.reader.record(named: $0) }
         var isLinked = false
         if let first = ends[0]?.key, let second = ends[1]?.key, let relationship = mapping.links[link.pair.kind] {
-            isLinked = try self.isLinked(first, second, relationship, writer)
+            isLinked = try file.arrivals.self.isLinked(first, second, relationship, writer)
         }
         switch LinkArrival.decide(isKnown: false, home: link, hasBothEnds: !ends.contains(nil), isLinked: isLinked, mapping: mapping) {
         case .ordinary: return

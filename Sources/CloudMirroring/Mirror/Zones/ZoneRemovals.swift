@@ -7,8 +7,6 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Zones that the server has deleted. `ZoneRemoval` decides what happens to their objects.
-
 /// The rows that one transaction removed with zones.
 struct RemovedZones: Sendable {
     /// The keys of rows that were deleted.
@@ -17,7 +15,10 @@ struct RemovedZones: Sendable {
     var isArchived = false
 }
 
-extension MirrorFile {
+/// Zones that the server has deleted. `ZoneRemoval` decides what happens to their objects.
+struct ZoneRemovals: FileTransactions {
+    let file: MirrorFile
+
     /// Archives of lost shares that may wait for the app's acknowledgement.
     private static let sharesLostMax = 16
 
@@ -43,14 +44,14 @@ extension MirrorFile {
     ) throws {
         let removal = ZoneRemoval(isHome: zone.isHome, keeping: remaining, ownsObjects: scope == .private)
         let metadata = self.writer(writer, zone: zone.number)
-        try scan(writer, &related)
-        stagedFiles?.remove(zone.number)
+        try file.history.scan(writer, &related)
+        file.stagedPages.files?.remove(zone.number)
         if removal.marksEverythingUnsent {
-            try noteCreationsInDoubt(writer)
-            try disownRecordsOfParticipants(in: zone.number, writer)
+            try file.outbox.noteCreationsInDoubt(writer)
+            try file.resets.disownRecordsOfParticipants(in: zone.number, writer)
             try renameRecordsOfParticipants(in: zone.number, writer)
         }
-        try clearOutbox(of: zone, writer)
+        try file.outbox.clear(of: zone, writer)
         let duplicates = try removal.marksEverythingUnsent ? removeDuplicates(of: zone, writer) : []
         if removal.marksEverythingUnsent { try metadata.forgetSent() }
         let all = try removal.deletedRows == .all ? metadata.reader.keys() : []
@@ -63,7 +64,7 @@ extension MirrorFile {
         }
         let dependents = try removal.unsentObjects == .areDeleted ? nil : dependents(of: keys, metadata.reader, writer)
         keys += dependents?.keys ?? []
-        try delete(keys, writer)
+        try file.resets.delete(keys, writer)
         if let dependents { try forget(dependents, metadata) }
         switch removal.unsentObjects {
         case .stay:
@@ -84,7 +85,7 @@ extension MirrorFile {
         } else {
             try ZoneTable.remove(zone.number, writer)
         }
-        try gather(returned: returned, writer, &related)
+        try file.followers.gather(returned: returned, writer, &related)
         removed.keys += keys + duplicates
     }
 
@@ -103,15 +104,18 @@ extension MirrorFile {
     /// - Throws: `StoreError` if the archive cannot be made; `CloudFailure` if too many archives of shares wait for the app.
     func archive(because kind: AccountChange.Kind, _ writer: StoreWriter) throws {
         // A server that loses its history again and again would fill the disk.
-        guard try kind != .shareLost || Self.log(writer).changes.count(where: { $0.kind == .shareLost }) < Self.sharesLostMax else {
+        guard try kind != .shareLost || file.accountChanges.log(writer).changes.count(where: { $0.kind == .shareLost }) < Self.sharesLostMax
+        else {
             throw CloudFailure(
                 .serviceUnavailable,
                 "the server lost shares \(Self.sharesLostMax) times, and an archive was made each time; after the app has called "
                     + "acknowledgeAccountChanges(in:), syncing continues")
         }
-        let owner = try signIn(writer).owner
-        let copy = try archive(ArchiveNote(owner: owner, date: now, objectCount: Int64(try allKeys(writer).count)))
-        try note(AccountChange(kind: kind, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
+        let owner = try file.account.signIn(writer).owner
+        let copy = try ArchiveFile.add(
+            store, ArchiveNote(owner: owner, date: now, objectCount: Int64(try file.account.allKeys(writer).count)))
+        try file.accountChanges.note(
+            AccountChange(kind: kind, outcome: .emptied, date: now, previous: owner, present: owner, archive: copy), writer)
     }
 
     /// Deletes objects that another device has sent to the home zone before this one learned that their zone was deleted. This device has
@@ -119,7 +123,7 @@ extension MirrorFile {
     private func removeDuplicates(of zone: MirrorZone, _ writer: StoreWriter) throws -> [RowKey] {
         let home = self.writer(writer, zone: MirrorZone.home)
         let keys = try home.reader.keys(alsoNamedIn: zone.number)
-        try delete(keys, writer)
+        try file.resets.delete(keys, writer)
         for key in keys {
             guard let name = try home.reader.record(of: key)?.recordName else { continue }
             try home.removeRecord(named: name)

@@ -7,7 +7,9 @@ import MirroringCore
 import SQLiteStore
 
 /// Quarantined values: the server has them, or names their assets, and the rows have their values from before.
-extension MirrorFile {
+struct UnreadableValues: FileTransactions {
+    let file: MirrorFile
+
     struct Unreadable: Hashable, Sendable {
         /// nil for an object that is withheld, since it requires the value.
         var key: RowKey?
@@ -19,12 +21,12 @@ extension MirrorFile {
     }
 
     /// Records of a zone to be fetched again.
-    struct UnreadableRecords: Sendable {
+    struct Records: Sendable {
         var row: ZoneTable.Row
         var names: [String]
     }
 
-    func unreadable() throws -> [Unreadable] {
+    func all() throws -> [Unreadable] {
         try store.write { writer in
             try SyncMetadataSchema.open(writer, home: homeZone)
             return try ZoneTable.all(writer).flatMap { row in
@@ -65,7 +67,7 @@ extension MirrorFile {
         return try metadata.incomplete(with: MirrorNames.fieldStates).map(\.record).filter(\.fieldStates.hasQuarantined)
     }
 
-    func unreadableCount() throws -> Int {
+    func count() throws -> Int {
         guard mapping.mayQuarantine else { return 0 }
         return try store.read { try reader($0).unreadableCount() }
     }
@@ -75,17 +77,17 @@ extension MirrorFile {
     /// - Parameters:
     ///   - isDue: Whether all of them are retried.
     ///   - hasKey: Whether a key is on this device.
-    func unreadableRecordsToRetry(isDue: Bool, hasKey: (String) throws -> Bool) throws -> [UnreadableRecords] {
+    func recordsToRetry(isDue: Bool, hasKey: (String) throws -> Bool) throws -> [Records] {
         guard mapping.mayQuarantine else { return [] }
         return try store.read { reader in
-            var retried: [UnreadableRecords] = []
+            var retried: [Records] = []
             for row in try ZoneTable.all(reader) where row.token != nil {
                 let metadata = self.reader(reader, zone: row.zone.number)
                 let shown = try metadata.unreadable().map { (name: $0.recordName, values: $0.fieldStates) }
                 let withheld = try withheldUnreadable(metadata).map { (name: $0.recordName, values: $0.fieldStates) }
                 let retriable = try (shown + withheld).filter { try isDue || $0.values.missingKeys.contains(where: hasKey) }
                 let names = retriable.map { $0.name }.sorted()
-                if !names.isEmpty { retried.append(UnreadableRecords(row: row, names: names)) }
+                if !names.isEmpty { retried.append(Records(row: row, names: names)) }
             }
             return retried
         }
@@ -95,10 +97,10 @@ extension MirrorFile {
     ///
     /// - Parameter isReplacing: Whether this device's values replace those of the server; else older values of the server are accepted.
     /// - Returns: The records to be fetched again.
-    func resolveUnreadable(_ keys: [RowKey], isReplacing: Bool) throws -> Committed<[UnreadableRecords]> {
+    func resolve(_ keys: [RowKey], isReplacing: Bool) throws -> Committed<[Records]> {
         try write { writer, related in
             try SyncMetadataSchema.open(writer, home: homeZone)
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             var names: [Int64: [String]] = [:]
             for key in keys {
                 guard let number = try reader(writer).zone(of: key), var state = try reader(writer).record(of: key),
@@ -117,20 +119,18 @@ extension MirrorFile {
             }
             if isReplacing { return [] }
             return try ZoneTable.all(writer).compactMap { row in
-                names[row.zone.number].map { UnreadableRecords(row: row, names: $0) }
+                names[row.zone.number].map { Records(row: row, names: $0) }
             }
         }
     }
-}
 
-extension MirrorFile {
     /// Marks encrypted values that the server has to be sent again, with the present key.
     ///
     /// - Parameter zone: nil for all zones.
     func encryptAgain(in zone: ZoneID? = nil) throws -> Committed<Void> {
         try write { writer, related in
             try SyncMetadataSchema.open(writer, home: homeZone)
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone && (zone.map { normal($0) == row.zone.id } ?? true) {
                 let metadata = self.writer(writer, zone: row.zone.number)
                 for key in try metadata.reader.keysOnServer() where mapping.entities[key.entityIndex]?.hasEncryptedFields == true {
@@ -148,7 +148,7 @@ extension CloudFailure {
     /// The failure of an import event that quarantined values; nil without any.
     ///
     /// It names attributes and records: never a value.
-    init?(quarantining values: Set<MirrorFile.Unreadable>) {
+    init?(quarantining values: Set<UnreadableValues.Unreadable>) {
         guard let first = values.min(by: { ($0.recordName, $0.attribute) < ($1.recordName, $1.attribute) }) else { return nil }
         let cause =
             switch first.reason {

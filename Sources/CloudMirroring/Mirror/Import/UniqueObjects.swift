@@ -6,25 +6,26 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Objects with unique values: their record names follow from the values, and objects with the same values are merged.
+/// Objects with unique values: their record names follow from the values, and objects with the same values are merged.
+struct UniqueObjects: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     // MARK: Names
 
     /// Returns the record names of new objects that follow from their values.
-    func uniqueNames(of keys: [RowKey], _ writer: StoreWriter, _ metadata: SyncMetadataReader) throws -> [RowKey: String] {
+    func names(of keys: [RowKey], _ writer: StoreWriter, _ metadata: SyncMetadataReader) throws -> [RowKey: String] {
         guard mapping.hasUniqueness else { return [:] }
         var names: [RowKey: String] = [:]
         var taken: Set<String> = []
         for row in try writer.rows(keys.filter { mapping.isUnique($0.entityIndex) }) {
-            guard let name = try uniqueName(of: row, besides: taken, metadata) else { continue }
+            guard let name = try name(of: row, besides: taken, metadata) else { continue }
             names[row.key] = name
             taken.insert(name)
         }
         return names
     }
 
-    func uniqueName(of row: Row, besides taken: Set<String>, _ metadata: SyncMetadataReader) throws -> String? {
+    func name(of row: Row, besides taken: Set<String>, _ metadata: SyncMetadataReader) throws -> String? {
         try Rekeying.name(of: row, mapping: mapping) {
             // Deferred references to a record of the name, and links that wait for one, are to another object than this one.
             try !taken.contains($0) && !metadata.hasRecordAnywhere(named: $0)
@@ -44,7 +45,7 @@ extension MirrorFile {
                 Rekeying.isNameTaken(from: state, row, by: record, mapping: mapping)
             else { continue }
             try rename(
-                state, to: try uniqueName(of: row, besides: [], metadata) ?? surroundings.makeName(), row, writer, metadata, &related)
+                state, to: try name(of: row, besides: [], metadata) ?? surroundings.makeName(), row, writer, metadata, &related)
         }
     }
 
@@ -57,14 +58,14 @@ extension MirrorFile {
         try tables.renameRecord(state.recordName, to: name)
         try renameLinks(of: state.recordName, to: name, writer, metadata)
         // References that were sent with the old name lead to the other object.
-        for key in try referrers(to: state.key, row, writer) { try tables.markForUploadIfUploaded(key) }
+        for key in try file.imports.referrers(to: state.key, row, writer) { try tables.markForUploadIfUploaded(key) }
     }
 
     /// Unlinks rows of pairs that belong to another object.
     private func unlink(_ pairs: [LinkPair], _ writer: StoreWriter, _ metadata: SyncMetadataReader, _ related: inout RelatedRows) throws {
         for pair in pairs {
             guard let relationship = mapping.links[pair.kind], let first = try metadata.record(named: pair.first)?.key,
-                let second = try metadata.record(named: pair.second)?.key, try isLinked(first, second, relationship, writer)
+                let second = try metadata.record(named: pair.second)?.key, try file.arrivals.isLinked(first, second, relationship, writer)
             else { continue }
             var changes = StoreChanges()
             changes.author = MirrorNames.importAuthor
@@ -164,7 +165,7 @@ extension MirrorFile {
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)
         }
-        try load(details, writer, metadata, into: &loaded)
+        try file.imports.load(details, writer, metadata, into: &loaded)
         loaded.surrounded += new
     }
 }

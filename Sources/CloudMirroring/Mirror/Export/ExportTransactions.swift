@@ -8,7 +8,13 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-extension MirrorFile {
+/// Batches of pending changes, and what the server's responses make of them.
+struct ExportTransactions: FileTransactions {
+    let file: MirrorFile
+
+    /// The size of loaded rows at which a batch ends.
+    private static let batchRowBytesMax = 48_000_000
+
     /// Reads history and plans the next batch. Shared zones come first: the source record of a relocated object is deleted after its
     /// destination record has arrived.
     ///
@@ -21,7 +27,7 @@ extension MirrorFile {
     ) throws -> Committed<ExportPlan> {
         if hasImported, let nothing = try store.read({ try nothingToSend($0) }) { return Committed(value: nothing) }
         return try write { writer, related in
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             if scope == .shared { try forgetUnsharedDeletions(writer) }
             let rows = try ZoneTable.all(writer).filter { $0.zone.number >= firstZone }
             for row in rows.sorted(by: { $0.zone.number > $1.zone.number }) {
@@ -36,7 +42,7 @@ extension MirrorFile {
                         let planned = ExportBatch(
                             items: batch.items, zone: zone, syncToken: exportToken(row), historyToken: historyToken(row))
                         let written = try writeRequest(planned)
-                        if let written, let request = written.request { try put(written, request, writer) }
+                        if let written, let request = written.request { try file.outbox.put(written, request, writer) }
                         return ExportPlan(
                             batch: written ?? planned, pendingCount: try known ?? metadata.pendingCount(from: firstZone),
                             rejection: try refusal(metadata))
@@ -53,7 +59,7 @@ extension MirrorFile {
     /// Links keep their order with other items, and so do objects with unique values: their duplicates must be known first.
     func nextDeletions(itemsMax: Int) throws -> Committed<ExportPlan> {
         try write { writer, related in
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             var plan = ExportPlan(
                 batch: nil, pendingCount: try reader(writer).pendingCount(from: firstZone), rejection: try refusal(reader(writer)))
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
@@ -110,7 +116,7 @@ extension MirrorFile {
 
     func countPending() throws -> Committed<Int> {
         try write { writer, related in
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             return try reader(writer).pendingCount(from: firstZone)
         }
     }
@@ -129,7 +135,7 @@ extension MirrorFile {
             loaded.rows[state.key] = row
             for key in row.references where loaded.names[key] == nil { loaded.names[key] = try metadata.name(of: key) }
             if hasParked { loaded.parked += try metadata.deferredReferences(from: state.recordName) }
-            if !zone.isHome { loaded.receipts[state.recordName] = try stamp(of: row, for: state, writer) }
+            if !zone.isHome { loaded.receipts[state.recordName] = try file.relocationArrivals.stamp(of: row, for: state, writer) }
         }
         for state in try metadata.pendingRecords(limit: itemsMax, passingOver: names) {
             if state.stage == .needsUpload, let row = try writer.row(state.key) {
@@ -188,8 +194,8 @@ extension MirrorFile {
             sent.items, outcomes: outcomes,
             generation: zone.token == nil ? zone.generation - 1 : zone.generation, records: records, links: links, mapping: mapping)
         try self.writer(writer, zone: sent.zone.number).write(settlement.changes, now: now)
-        try rememberDeletions(of: sent, settlement.changes, records, writer)
-        try storeForwarded(from: settlement.changes.removedRecords.compactMap { records[$0] }, writer)
+        try file.deletions.remember(of: sent, settlement.changes, records, writer)
+        try file.deletions.storeForwarded(from: settlement.changes.removedRecords.compactMap { records[$0] }, writer)
         // Items that were not accepted need the changes of the server.
         if let token = response?.syncToken, let known = sent.syncToken, zone.token == known, !zone.isFullFetch,
             settlement.verdict.accepted == sent.items.count

@@ -7,7 +7,9 @@ import MirroringCore
 import SQLiteStore
 
 /// Changes that the server rejected permanently, and their reversion to the server's values.
-extension MirrorFile {
+struct RejectedChanges: FileTransactions {
+    let file: MirrorFile
+
     struct Rejected: Sendable {
         var change: RejectedChange
         /// The object; of a join record that at its first end.
@@ -17,11 +19,11 @@ extension MirrorFile {
         var zone: ZoneID
     }
 
-    func rejected() throws -> Committed<[Rejected]> {
+    func all() throws -> Committed<[Rejected]> {
         try write { writer, related in
             try SyncMetadataSchema.open(writer, home: homeZone)
             // A change since the rejection is pending again.
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             var rejected: [Rejected] = []
             for row in try ZoneTable.all(writer) {
                 let metadata = reader(writer, zone: row.zone.number)
@@ -43,14 +45,14 @@ extension MirrorFile {
         }
     }
 
-    func rejectedCount() throws -> Int { try store.read { try reader($0).rejectedCount() } }
+    func count() throws -> Int { try store.read { try reader($0).rejectedCount() } }
 
     /// Changes to revert, by zone.
     ///
     /// - Parameter keys: The objects to revert; nil reverts all rejected deletions.
     func reversions(of keys: [RowKey]?) throws -> Committed<[(row: ZoneTable.Row, reversion: Reversion)]> {
         try write { writer, related in
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             var reversions: [(row: ZoneTable.Row, reversion: Reversion)] = []
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone {
                 let metadata = reader(writer, zone: row.zone.number)

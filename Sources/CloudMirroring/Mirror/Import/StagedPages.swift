@@ -8,20 +8,21 @@ import MirroringCore
 import SQLiteStore
 import Synchronization
 
-// Pages of an import that is too large for memory until its last page arrives.
+/// Pages of an import that is too large for memory until its last page arrives.
+struct StagedPages: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     /// nil for a store in memory.
-    var stagedFiles: StagedFiles? { StagedFiles(store) }
+    var files: StagedFiles? { StagedFiles(store) }
 
     /// Removes files of zones without staged pages, which an earlier process left behind.
     func removeUnneededFiles(_ reader: StoreReader) throws {
-        guard let files = stagedFiles else { return }
+        guard let files = files else { return }
         for zone in files.zones where try !StagedPageTable.hasPages(of: zone, reader) { files.remove(zone) }
     }
 
     /// Returns the pages of a zone that an earlier process staged; nil if they don't follow the zone's token.
-    func stagedChain(of row: ZoneTable.Row) throws -> ImportChain? {
+    func chain(of row: ZoneTable.Row) throws -> ImportChain? {
         guard let staged = try store.read({ try StagedPageTable.summary(row.zone.number, $0) }) else { return nil }
         let chain = ImportChain(staged, of: row.zone)
         if chain.follows(row) { return chain }
@@ -34,7 +35,7 @@ extension MirrorFile {
     /// - Parameter next: A page that follows them.
     /// - Returns: false if the chain doesn't follow the zone's token any more.
     func stage(_ chain: ImportChain, with next: UndecodedPage? = nil) throws -> Bool {
-        let (zone, files) = (chain.zone.number, stagedFiles)
+        let (zone, files) = (chain.zone.number, files)
         if chain.stagedCount == 0 { files?.remove(zone) }
         var staged = chain.pages.map { $0.staged(in: chain.zone) }
         if let next { staged.append(next.staged) }
@@ -63,7 +64,7 @@ extension MirrorFile {
 
     func unstage(_ zone: MirrorZone) throws {
         try store.write { try StagedPageTable.remove(zone.number, $0) }
-        stagedFiles?.remove(zone.number)
+        files?.remove(zone.number)
     }
 
     /// Removes the staged pages of all zones, and files without a page.
@@ -72,20 +73,20 @@ extension MirrorFile {
             try ZoneTable.all(reader).map(\.zone).filter { try StagedPageTable.hasPages(of: $0.number, reader) }
         }
         for zone in zones { try unstage(zone) }
-        guard let files = stagedFiles else { return }
+        guard let files = files else { return }
         for zone in files.zones { files.remove(zone) }
     }
 
     /// Returns the content of a staged asset; nil if it is not staged.
-    func stagedContent(of asset: AssetValue, in zone: MirrorZone, _ reader: StoreReader) throws -> Data? {
-        try stagedFiles?.content(of: asset, zone: zone.number) ?? StagedPageTable.content(of: asset, zone: zone.number, reader)
+    func content(of asset: AssetValue, in zone: MirrorZone, _ reader: StoreReader) throws -> Data? {
+        try files?.content(of: asset, zone: zone.number) ?? StagedPageTable.content(of: asset, zone: zone.number, reader)
     }
 
     /// Returns the assets of a page with contents that are neither in memory nor staged.
     func assetsNeeded(by page: ImportPage, of chain: ImportChain) throws -> [ImportNeeds.AssetNeed] {
-        let files = stagedFiles
+        let files = files
         return try store.read { reader in
-            let (loaded, details) = try load(page, chain.zone, reader)
+            let (loaded, details) = try file.imports.load(page, chain.zone, reader)
             return try loaded.missing(details).filter { need in
                 if chain.assets[need.asset.withoutAddress] != nil { return false }
                 if chain.stagedCount == 0 { return true }
@@ -96,14 +97,14 @@ extension MirrorFile {
     }
 
     /// A staged page is gone, its file is gone or damaged, or its body is no change page.
-    struct StagedPageLost: Error {}
+    struct PageLost: Error {}
 
     /// Hands out the pages of a chain in order. A staged page is read and decoded on another thread while the page before it is applied.
     ///
     /// Pages in memory are one if the model has required values. An object with its required object on a later page would be removed, and
     /// inserted again, without edits that were not sent. Staged pages do not fit in memory, and are applied one by one.
     ///
-    /// - Throws: ``StagedPageLost``, `CloudFailure` for keys that cannot be read, and what `body` throws.
+    /// - Throws: ``PageLost``, `CloudFailure` for keys that cannot be read, and what `body` throws.
     func forEachPage(
         of chain: ImportChain, _ database: SyncDatabase, _ writer: StoreWriter, _ body: (ImportPage, _ isLast: Bool) throws -> Void
     ) throws {
@@ -126,10 +127,10 @@ extension MirrorFile {
         _ number: Int64, of chain: ImportChain, _ database: SyncDatabase, _ reader: StoreReader
     ) throws -> PageDecoding? {
         guard number < chain.stagedCount else { return nil }
-        guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw StagedPageLost() }
-        let (files, zone) = (stagedFiles, chain.zone)
+        guard let page = try StagedPageTable.page(number, zone: chain.zone.number, reader) else { throw PageLost() }
+        let (files, zone) = (files, chain.zone)
         return PageDecoding(page, of: zone, database, isParallel: !surroundings.isDeterministic) { digest in
-            guard let body = files?.body(ofPage: number, zone: zone.number, digest: digest) else { throw StagedPageLost() }
+            guard let body = files?.body(ofPage: number, zone: zone.number, digest: digest) else { throw PageLost() }
             return body
         }
     }
@@ -189,11 +190,11 @@ extension ImportPage {
             }
         guard case .changes(let changes)? = result, changes.zoneID.zoneName == zone.id.zoneName,
             changes.records.contains(where: \.isDeleted) == staged.hasDeletions
-        else { throw MirrorFile.StagedPageLost() }
+        else { throw StagedPages.PageLost() }
         var records = changes.records.filter { !$0.isDeleted }
         if staged.form == .arrived {
             // Its text did not show the asset, of which neither the content nor an address is there.
-            if records.contains(where: \.hasAssets) { throw MirrorFile.StagedPageLost() }
+            if records.contains(where: \.hasAssets) { throw StagedPages.PageLost() }
             records = try records.map { try database.opened($0, of: zone.id) }
         }
         self.init(

@@ -8,7 +8,10 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-extension MirrorFile {
+/// Records of a zone that wait for what their objects require.
+struct WithheldRecords: FileTransactions {
+    let file: MirrorFile
+
     /// Returns a page with the withheld records that its own release, behind those.
     ///
     /// - Parameter withheld: The records that stay withheld.
@@ -90,24 +93,27 @@ extension MirrorFile {
             let page = ImportPage(records: [], deletions: [], askedWith: nil, token: "", moreComing: true)
             var loaded = ImportPlan.Loaded()
             loaded.incomplete = keys
-            try loadSurroundings(of: keys, writer, reader(writer, zone: zone), into: &loaded)
+            try file.uniqueObjects.loadSurroundings(of: keys, writer, reader(writer, zone: zone), into: &loaded)
             var draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
-            while try surround(draft, in: &loaded, zone: zone, writer) { draft = ImportPlan.make(page, loaded: loaded, mapping: mapping) }
-            let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
+            while try file.uniqueObjects.surround(draft, in: &loaded, zone: zone, writer) {
+                draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
+            }
+            let plan = draft.assigning(try file.imports.realKeys(for: draft.newKeys, writer))
             var joined = JoinedCommit(store: store.number)
             joined.append(commit)
-            joined.append(try write(plan, loaded: loaded, writer))
+            joined.append(try file.imports.write(plan, loaded: loaded, writer))
             try self.writer(writer, zone: zone).write(plan.bookkeeping, now: now)
-            try deferCleared(plan.clearedElsewhere, writer)
+            try file.followers.deferCleared(plan.clearedElsewhere, writer)
             commit = joined.commit()
-            commit.relationshipOwners.formUnion(try arrange(listsTouched(by: plan, zone: zone, writer), zone: zone, writer))
+            commit.relationshipOwners.formUnion(
+                try file.order.arrange(file.order.listsTouched(by: plan, zone: zone, writer), zone: zone, writer))
             commit.relationshipOwners.subtract(commit.inserted)
             if mapping.hasOneToOne { suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping)) }
             try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
         }
     }
 
-    func incompleteCount() throws -> Int {
+    func count() throws -> Int {
         guard mapping.keepsIncomplete else { return 0 }
         return try store.read { try reader($0).incompleteCount() }
     }

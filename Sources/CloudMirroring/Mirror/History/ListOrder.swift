@@ -6,10 +6,11 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Ordered relationships. The store numbers the members of each list; the server has a position key in each member's record, or in the join
-// record. Invariant: once history is read, and after each import, both have the same order.
+/// Ordered relationships. The store numbers the members of each list; the server has a position key in each member's record, or in the join
+/// record. Invariant: once history is read, and after each import, both have the same order.
+struct ListOrder: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     // MARK: From the store to ranks
 
     /// Updates the position keys of lists that this device may have reordered, and marks the members with a new key.

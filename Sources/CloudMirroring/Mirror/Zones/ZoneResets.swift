@@ -6,9 +6,10 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// Resets of the home zone.
+/// Resets of zones: their objects are fetched, sent or removed.
+struct ZoneResets: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     /// Fetches the home zone from its beginning, and treats its objects as a reset demands.
     ///
     /// - Returns: The removed rows.
@@ -16,7 +17,7 @@ extension MirrorFile {
         try write { writer, related in
             var removed = RemovedZones()
             if reset != .fetchAgain {
-                if reset != .removeRows { try noteCreationsInDoubt(writer) }
+                if reset != .removeRows { try file.outbox.noteCreationsInDoubt(writer) }
                 try OutboxTable.removeAll(writer)
                 try StateTable.set(.homeDeletion, .null, writer)
             }
@@ -31,7 +32,8 @@ extension MirrorFile {
                 try StateTable.set(.isHomeHistoryLost, .int(1), writer)
                 try sendAgain(MirrorZone.home, lostAfter: version, writer)
             case .removeRows:
-                try remove(MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, &removed, writer, &related)
+                try file.zoneRemovals.remove(
+                    MirrorZone(number: MirrorZone.home, id: homeZone), keeping: .unsent, &removed, writer, &related)
             }
             return removed
         }

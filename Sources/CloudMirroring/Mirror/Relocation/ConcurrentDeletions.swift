@@ -8,12 +8,15 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// One device relocates an object while another one deletes it, or unlinks it: the deletion is sent to the source zone, and the object
-// arrives in the destination zone. The device that deleted it knows that it was not relocated by itself, and deletes it again.
+/// Deletions of objects that another device relocates.
+///
+/// One device relocates an object while another one deletes it, or unlinks it: the deletion is sent to the source zone, and the object
+/// arrives in the destination zone. The device that deleted it knows that it was not relocated by itself, and deletes it again.
+struct ConcurrentDeletions: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     /// Stores the names of records that the user deleted in a batch.
-    func rememberDeletions(
+    func remember(
         of sent: ExportBatch, _ changes: BookkeepingChanges, _ records: [String: RecordState], _ writer: StoreWriter
     ) throws {
         if scope == .public { return }

@@ -37,22 +37,23 @@ extension ArchiveNote {
     }
 }
 
-extension MirrorFile {
+/// Copies of a store's file, in its folder.
+enum ArchiveFile {
     /// How file names of a store's archives begin.
-    static func archivePrefix(of url: URL) -> String { "\(url.deletingPathExtension().lastPathComponent)-archive-" }
+    static func prefix(of url: URL) -> String { "\(url.deletingPathExtension().lastPathComponent)-archive-" }
 
     /// Copies the file to its folder, with the files of external data. It is called in a write transaction: no other connection writes
     /// concurrently, and a reader of the file sees everything that was saved.
     ///
     /// - Returns: The copy's file name; nil for a store without a file.
     /// - Throws: `StoreError`, such as for a full disk. The caller's transaction is rolled back then, so that nothing is emptied.
-    func archive(_ note: ArchiveNote) throws -> String? {
+    static func add(_ store: SQLiteStore, _ note: ArchiveNote) throws -> String? {
         guard let url = store.url else { return nil }
-        return try Self.archive(url, note).lastPathComponent
+        return try add(url, note).lastPathComponent
     }
 
     /// - Returns: Address of the copy. An incomplete one is removed if it cannot be made.
-    static func archive(_ url: URL, _ note: ArchiveNote) throws(StoreError) -> URL {
+    static func add(_ url: URL, _ note: ArchiveNote) throws(StoreError) -> URL {
         let archive = newArchive(of: url, at: Date(timeIntervalSinceReferenceDate: note.date))
         do {
             try SQLiteStore.replace(at: archive, withStoreAt: url)
@@ -74,7 +75,7 @@ extension MirrorFile {
 
     private static func newArchive(of url: URL, at date: Date) -> URL {
         let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt)
-        let base = archivePrefix(of: url) + date.formatted(style)
+        let base = prefix(of: url) + date.formatted(style)
         let folder = url.deletingLastPathComponent(), kind = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
         var number = 1
         while true {

@@ -8,10 +8,9 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// The list of zones, and their shares.
-
-extension MirrorFile {
-    // MARK: The list of zones
+/// The list of zones, with what is to be fetched of each.
+struct ZoneListing: FileTransactions {
+    let file: MirrorFile
 
     func databaseToken() throws -> String? { try store.read { try StateTable.text(.databaseToken, $0) } }
 
@@ -49,7 +48,7 @@ extension MirrorFile {
                 let known = try ZoneTable.row(id, writer)
                 if change.isDeleted {
                     let remaining = ZoneRemoval.Remaining(after: change.deletionReason)
-                    if let known { try remove(known.zone, keeping: remaining, &removed, writer, &related) }
+                    if let known { try file.zoneRemovals.remove(known.zone, keeping: remaining, &removed, writer, &related) }
                     continue
                 }
                 let zone = try known?.zone ?? ZoneTable.insert(id, writer)
@@ -61,7 +60,7 @@ extension MirrorFile {
                 let isLost = try StateTable.int(.isZoneHistoryLost, writer) == 1
                 for number in try ZoneTable.numbersNotListed(in: listing, writer) {
                     guard let row = try ZoneTable.row(number, writer) else { continue }
-                    try remove(row.zone, keeping: isLost ? .all : .unsent, &removed, writer, &related)
+                    try file.zoneRemovals.remove(row.zone, keeping: isLost ? .all : .unsent, &removed, writer, &related)
                 }
                 try StateTable.set(.isZoneHistoryLost, .null, writer)
             }
@@ -88,9 +87,6 @@ extension MirrorFile {
         }
     }
 
-    /// Returns the identifier without the owner's name in the user's own zones: responses may have it or not.
-    func normal(_ id: ZoneID) -> ZoneID { scope == .shared ? id : ZoneID(zoneName: id.zoneName) }
-
     /// Starts a full fetch of a zone.
     ///
     /// - Parameters:
@@ -111,42 +107,17 @@ extension MirrorFile {
                 let user = mayWrite ? nil : try StateTable.text(.user, writer)
                 let metadata = reader(writer, zone: zone.number)
                 if mayWrite || user != nil, try metadata.hasLostRecords(after: failure.restoredVersion, of: user) {
-                    try archive(because: .shareLost, writer)
+                    try file.zoneRemovals.archive(because: .shareLost, writer)
                     removed.isArchived = true
                 }
             }
-            if mayWrite { try sendAgain(zone.number, lostAfter: failure.restoredVersion, writer) }
+            if mayWrite { try file.resets.sendAgain(zone.number, lostAfter: failure.restoredVersion, writer) }
             return removed
         }
     }
 
-    // MARK: Shares
-
-    /// Stores the share of a page. Rejections are cleared, since it may grant write access.
-    func keepShare(in page: ImportPage, _ row: ZoneTable.Row, _ writer: StoreWriter) throws {
-        let number = row.zone.number
-        if let share = page.records.last(where: { $0.recordName == ShareDetails.zoneShareName }) {
-            try keep(share, of: row.zone, writer)
-            try ZoneTable.set(.shareGeneration, .int(row.generation), of: number, writer)
-        } else if page.deletions.contains(ShareDetails.zoneShareName)
-            || page.generation != nil && !page.moreComing && row.shareGeneration < row.generation
-        {
-            try ZoneTable.set(.share, .null, of: number, writer)
-        }
-    }
-
-    func keep(_ share: Record, of zone: MirrorZone, _ writer: StoreWriter) throws {
-        try ZoneTable.set(.share, .blob(Data(share.encoded())), of: zone.number, writer)
-        try self.writer(writer, zone: zone.number).clearRejections()
-    }
-
-    /// The shares of a store with their zones.
-    func shares() throws -> [(share: Record, zone: MirrorZone)] {
-        try store.read { reader in
-            guard try ZoneTable.exists(reader) else { return [] }
-            return try ZoneTable.all(reader).compactMap { row in try row.sharing.map { ($0, row.zone) } }
-        }
-    }
+    /// Returns the row of a zone; nil for a deleted one.
+    func row(_ number: Int64) throws -> ZoneTable.Row? { try store.read { try ZoneTable.row(number, $0) } }
 
     /// The zone of a row's record, with its share.
     func zone(of key: RowKey) throws -> ZoneTable.Row? {
@@ -158,19 +129,5 @@ extension MirrorFile {
 
     func zone(_ id: ZoneID) throws -> ZoneTable.Row? {
         try store.read { reader in try ZoneTable.exists(reader) ? try ZoneTable.row(normal(id), reader) : nil }
-    }
-
-    func keep(_ share: Record, of id: ZoneID) throws {
-        try store.write { writer in
-            guard let row = try ZoneTable.row(normal(id), writer) else { return }
-            try keep(share, of: row.zone, writer)
-        }
-    }
-}
-
-extension ZoneTable.Row {
-    /// The share of the whole zone.
-    var sharing: Record? {
-        get throws { try share.map { try Record(json: [UInt8]($0)) } }
     }
 }

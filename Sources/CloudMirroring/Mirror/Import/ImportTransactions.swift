@@ -8,9 +8,9 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-extension MirrorFile {
-    /// Returns the row of a zone; nil for a deleted one.
-    func zoneRow(_ number: Int64) throws -> ZoneTable.Row? { try store.read { try ZoneTable.row(number, $0) } }
+/// Pages of changes that become rows.
+struct ImportTransactions: FileTransactions {
+    let file: MirrorFile
 
     enum ChainOutcome {
         /// - Parameters:
@@ -19,7 +19,7 @@ extension MirrorFile {
         ///   - hasShare: Whether the zone's share was among the records.
         ///   - unreadable: Values that were quarantined.
         case applied(
-            records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool, unreadable: Set<Unreadable>)
+            records: Int, StoreCommit, zone: ZoneTable.Row?, isListed: Bool, hasShare: Bool, unreadable: Set<UnreadableValues.Unreadable>)
         /// The pages are duplicates, or stale.
         case dropped
         /// A staged page is gone.
@@ -49,15 +49,17 @@ extension MirrorFile {
             let applied: Committed<ChainOutcome> = try write { writer, related in
                 writer.joinHistory()
                 // First the changes of this device, so that the sync metadata say of every object whether it has a row.
-                try scan(writer, &related)
+                try file.history.scan(writer, &related)
                 guard let row = try ZoneTable.row(number, writer), chain.follows(row) else { return .dropped }
-                guard try chain.pages.allSatisfy({ try prepareReverting($0, of: chain.zone, writer) }) else { return .dropped }
+                guard try chain.pages.allSatisfy({ try file.rejectedChanges.prepareReverting($0, of: chain.zone, writer) }) else {
+                    return .dropped
+                }
                 var joined = JoinedCommit(store: store.number)
                 var records = 0, isListed = false, hasShare = false
-                let quarantined = try unreadable(in: chain.zone, writer)
+                let quarantined = try file.unreadableValues.unreadable(in: chain.zone, writer)
                 var lists: Set<OrderedList> = []
                 var suspects: Set<RowKey> = []
-                try forEachPage(of: chain, database, writer) { page, isLast in
+                try file.stagedPages.forEachPage(of: chain, database, writer) { page, isLast in
                     var page = page
                     // A page that was the last one when it arrived may have got successors.
                     page.moreComing = !isLast || page.moreComing
@@ -71,13 +73,13 @@ extension MirrorFile {
                 if let ending { try EventTable.end(ending, writer) }
                 return .applied(
                     records: records, joined.commit(), zone: try ZoneTable.row(number, writer), isListed: isListed, hasShare: hasShare,
-                    unreadable: try unreadable(in: chain.zone, writer).filter { !quarantined.contains($0) })
+                    unreadable: try file.unreadableValues.unreadable(in: chain.zone, writer).filter { !quarantined.contains($0) })
             }
-            if case .applied = applied.value, chain.stagedCount > 0 { stagedFiles?.remove(number) }
+            if case .applied = applied.value, chain.stagedCount > 0 { file.stagedPages.files?.remove(number) }
             return applied
         } catch let error as AssetsLacking {
             return Committed(value: .lacksAssets(error.needs, waiting: error.waiting))
-        } catch is StagedPageLost {
+        } catch is StagedPages.PageLost {
             return Committed(value: .lost)
         }
     }
@@ -92,14 +94,14 @@ extension MirrorFile {
         _ suspects: inout Set<RowKey>, _ writer: StoreWriter, _ related: inout RelatedRows
     ) throws -> (records: Int, commit: StoreCommit, isListed: Bool) {
         let zone = chain.zone
-        var page = try joined(fetched, of: zone, withholding: names, writer)
+        var page = try file.withheldRecords.joined(fetched, of: zone, withholding: names, writer)
         let waiting = Set(page.records[fetched.records.count...].map(\.recordName))
         var deleted = 0, resumed: [ResumedRelocation] = []
         if !zone.isHome {
             // As the page before left it.
-            if let row = try ZoneTable.row(zone.number, writer) { try keepShare(in: page, row, writer) }
-            deleted = try deleteAgain(in: &page, zone, writer) { try content(of: $0, chain, writer) }
-            resumed = try prepareArrivals(in: &page, zone, writer, &related)
+            if let row = try ZoneTable.row(zone.number, writer) { try file.shares.keep(in: page, row, writer) }
+            deleted = try file.deletions.deleteAgain(in: &page, zone, writer) { try content(of: $0, chain, writer) }
+            resumed = try file.relocationArrivals.prepareArrivals(in: &page, zone, writer, &related)
         }
         let metadata = reader(writer, zone: zone.number)
         if !page.moreComing {
@@ -107,15 +109,15 @@ extension MirrorFile {
             page.conclude(missing: try metadata.missingNames(), unseen: unseen)
         }
         if zone.isHome {
-            try restoreSources(in: page, writer)
-            page = try withoutRelocated(page, writer)
-            try undoRelocations(of: page.deletions, writer)
-            try forwardAwaited(after: page, writer)
+            try file.relocationArrivals.restoreSources(in: page, writer)
+            page = try file.relocationArrivals.withoutRelocated(page, writer)
+            try file.relocationArrivals.undoRelocations(of: page.deletions, writer)
+            try file.relocationArrivals.forwardAwaited(after: page, writer)
         }
         let hasWithheld = try zone.isHome && metadata.hasIncomplete()
         let withheld = try hasWithheld ? page.deletions.filter { try metadata.isWithheld($0) } : []
         let released = try hasWithheld ? page.records.map(\.recordName).filter { try metadata.isWithheld($0) } : []
-        try makeRoom(for: page, zone: zone.number, writer, &related)
+        try file.uniqueObjects.makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
         for need in details.assets {
             if let content = try content(of: need.asset, chain, writer) { loaded.add(content, of: need.asset) }
@@ -124,41 +126,41 @@ extension MirrorFile {
         if !lacking.isEmpty { throw AssetsLacking(needs: lacking, waiting: waiting) }
 
         var draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
-        while try surround(draft, in: &loaded, zone: zone.number, writer) {
+        while try file.uniqueObjects.surround(draft, in: &loaded, zone: zone.number, writer) {
             draft = ImportPlan.make(page, loaded: loaded, mapping: mapping)
         }
         let plan = draft.assigning(try realKeys(for: draft.newKeys, writer))
         var commit = try write(plan, loaded: loaded, writer)
-        try writeBookkeeping(of: plan, zone, writer)
-        try deferCleared(plan.clearedElsewhere, writer)
-        try resume(resumed, after: plan, zone, writer)
-        lists.formUnion(try listsTouched(by: plan, zone: zone.number, writer))
-        try completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
-        let arranged = isLast ? try arrange(lists, zone: zone.number, writer) : []
+        try file.relocationArrivals.writeBookkeeping(of: plan, zone, writer)
+        try file.followers.deferCleared(plan.clearedElsewhere, writer)
+        try file.relocationArrivals.resume(resumed, after: plan, zone, writer)
+        lists.formUnion(try file.order.listsTouched(by: plan, zone: zone.number, writer))
+        try file.withheldRecords.completeOrWithhold(plan.incompleteElsewhere, &suspects, &commit, writer)
+        let arranged = isLast ? try file.order.arrange(lists, zone: zone.number, writer) : []
         commit.relationshipOwners.formUnion(arranged.filter { !commit.inserted.contains($0) })
         var connections: [ForwardedEdits.Connection] = []
         if mapping.hasOneToOne {
             suspects.formUnion(OneToOneRepair.suspects(in: plan, loaded: loaded.rows, mapping: mapping))
-            if isLast { connections = try repairOneToOne(suspects, &commit, writer) }
+            if isLast { connections = try file.oneToOne.repair(suspects, &commit, writer) }
         }
-        if zone.isHome { try forwardEdits(plan, writer, &related) }
-        try followLinks(ofReleased: released, writer, &related)
-        try gather(withheld: withheld, writer, &related)
-        try follow(connections, writer, &related)
+        if zone.isHome { try file.followers.forwardEdits(plan, writer, &related) }
+        try file.followers.followLinks(ofReleased: released, writer, &related)
+        try file.followers.gather(withheld: withheld, writer, &related)
+        try file.followers.follow(connections, writer, &related)
         if !page.moreComing { try self.writer(writer, zone: zone.number).clearStaleReferences() }
         // Records that were looked up to revert changes say nothing about the rest of the zone, which may still have to be fetched.
         guard page.reverted.isEmpty else { return (plan.recordsApplied + deleted, commit, false) }
         let receives = try ZoneTable.row(zone.number, writer)?.receives == true
         try ZoneTable.advance(zone.number, to: page.token, moreComing: page.moreComing, passing: page.exportedToken, writer)
-        if receives, !page.moreComing { try gather(into: zone, writer, &related) }
-        if !page.moreComing { try followDeferredReferences(writer, &related) }
-        let isListed = try zone.isHome && page.database.map { try step($0, writer) } == true
+        if receives, !page.moreComing { try file.followers.gather(into: zone, writer, &related) }
+        if !page.moreComing { try file.followers.followDeferredReferences(writer, &related) }
+        let isListed = try zone.isHome && page.database.map { try file.zones.step($0, writer) } == true
         return (plan.recordsApplied + deleted, commit, isListed)
     }
 
     private func content(of asset: AssetValue, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
         if let content = chain.assets[asset.withoutAddress] { return content }
-        return chain.stagedCount == 0 ? nil : try stagedContent(of: asset, in: chain.zone, reader)
+        return chain.stagedCount == 0 ? nil : try file.stagedPages.content(of: asset, in: chain.zone, reader)
     }
 
     func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {
@@ -190,19 +192,23 @@ extension MirrorFile {
             loaded.parked += try metadata.deferredReferences(from: name)
             loaded.parked += try metadata.deferredReferences(to: name)
         }
-        try loadSuccessors(page, needs, metadata, into: &loaded)
+        try file.uniqueObjects.loadSuccessors(page, needs, metadata, into: &loaded)
         if try !page.deletions.isEmpty && metadata.hasIncomplete() {
             try loaded.findDeletedWithheld(
                 in: page, mapping: mapping, withheld: { try metadata.withheldRecord(named: $0) },
                 isElsewhere: { try metadata.isElsewhere($0) })
         }
-        if zone.isHome { try loadRelocatedReferences(reader, into: &loaded) }
+        if zone.isHome { try file.relocationArrivals.loadRelocatedReferences(reader, into: &loaded) }
         for parked in loaded.parked where loaded.records[parked.key.source] == nil {
             loaded.records[parked.key.source] = try metadata.record(named: parked.key.source)
         }
         let details = needs.details(loaded)
         try load(details, reader, metadata, into: &loaded)
-        if zone.isHome { try loadTargetsElsewhere(needs, reader, into: &loaded) } else { try loadFormer(page, reader, into: &loaded) }
+        if zone.isHome {
+            try file.relocationArrivals.loadTargetsElsewhere(needs, reader, into: &loaded)
+        } else {
+            try file.relocationArrivals.loadFormer(page, reader, into: &loaded)
+        }
         return (loaded, details)
     }
 

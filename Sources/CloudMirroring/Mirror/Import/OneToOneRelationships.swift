@@ -7,14 +7,17 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-extension MirrorFile {
+/// One-to-one relationships, which concurrent edits may leave one-sided.
+struct OneToOneRelationships: FileTransactions {
+    let file: MirrorFile
+
     /// Makes the one-to-one relationships of rows two-sided, after all pages of an import are applied.
     ///
     /// Only in the private database: records of others may be read-only for this user, and their owner's devices repair them.
     ///
     /// - Parameter commit: The commit of the last page, which gets the changed rows.
     /// - Returns: Rows that were related to others.
-    func repairOneToOne(_ suspects: Set<RowKey>, _ commit: inout StoreCommit, _ writer: StoreWriter) throws -> [ForwardedEdits.Connection] {
+    func repair(_ suspects: Set<RowKey>, _ commit: inout StoreCommit, _ writer: StoreWriter) throws -> [ForwardedEdits.Connection] {
         guard scope == .private, !suspects.isEmpty else { return [] }
         let metadata = reader(writer)
         let repair = try OneToOneRepair.decide(

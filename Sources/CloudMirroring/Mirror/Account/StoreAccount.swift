@@ -2,14 +2,16 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudKit
+import CloudWire
 import Foundation
 import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-// The account of the store. `AccountRules` decides about its data when another one signs in.
+/// The account of the store. `AccountRules` decides about its data when another one signs in.
+struct StoreAccount: FileTransactions {
+    let file: MirrorFile
 
-extension MirrorFile {
     func signIn(_ reader: StoreReader) throws -> SignIn {
         SignIn(
             owner: StoreOwner(user: try StateTable.text(.user, reader), server: try StateTable.text(.server, reader)),
@@ -30,8 +32,13 @@ extension MirrorFile {
             }
             if let server = signIn.owner.server { try StateTable.set(.server, .text(server), writer) }
             try StateTable.set(.accountAnswer, .null, writer)
-            try forgetUnresolved(writer)
+            try file.accountChanges.forgetUnresolved(writer)
         }
+    }
+
+    func remember(permissions: [TypePermissions]?) throws {
+        let text = permissions.map { CallerIdentity(identity: UserIdentity(userRecordName: "_"), permissions: $0).encoded() }
+        try store.write { try StateTable.set(.permissions, text.map { .blob(Data($0)) } ?? .null, $0) }
     }
 
     /// Stores a credential that the server has not confirmed yet. Saves from now on may belong to another user: they must not be sent for
@@ -67,7 +74,7 @@ extension MirrorFile {
         var position = since
         let latest = try writer.latestTransaction()
         while position < latest {
-            let page = try writer.history(after: position, limit: Self.historyPage)
+            let page = try writer.history(after: position, limit: LocalHistory.pageMax)
             // Purged history does not say which rows were inserted: all of them are in the archive only.
             guard let first = page.first, first.number == position + 1, let last = page.last else { return [] }
             position = last.number
@@ -93,18 +100,18 @@ extension MirrorFile {
     /// Source: observed: signing in with another account removes every mirrored row.
     func empty(because kind: AccountChange.Kind, for present: SignIn) throws -> Committed<[RowKey]> {
         // Counted before the file is copied, so that the archive has the count.
-        let counted = try countPending()
+        let counted = try file.exports.countPending()
         let emptied = try write { writer, related in
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             let all = try allKeys(writer), previous = try signIn(writer).owner
             let stayingRows = kind == .anotherAccount ? try rowsOfUnconfirmedUser(present, writer) : []
             var keys = all.filter { !stayingRows.contains($0) }
             let note = ArchiveNote(owner: previous, date: now, objectCount: Int64(all.count), pendingCount: Int64(counted.value))
-            let copy = keys.isEmpty ? nil : try archive(note)
-            try self.note(
+            let copy = keys.isEmpty ? nil : try ArchiveFile.add(store, note)
+            try file.accountChanges.note(
                 AccountChange(kind: kind, outcome: .emptied, date: now, previous: previous, present: present.owner, archive: copy), writer)
-            if !stayingRows.isEmpty { keys += try dependents(of: keys, reader(writer), writer).keys }
-            try delete(keys, writer)
+            if !stayingRows.isEmpty { keys += try file.zoneRemovals.dependents(of: keys, reader(writer), writer).keys }
+            try file.resets.delete(keys, writer)
             try metadata.removeObjects(writer)
             try forgetServer(writer)
             // Rows without metadata are found by a scan of all rows, as in a store that was never synced.
@@ -120,19 +127,22 @@ extension MirrorFile {
     func uploadEverything(because kind: AccountChange.Kind, for present: StoreOwner) throws -> Committed<[RowKey]> {
         try write { writer, related in
             let previous = try signIn(writer).owner
-            try note(AccountChange(kind: kind, outcome: .uploaded, date: now, previous: previous, present: present), writer)
+            try file.accountChanges.note(
+                AccountChange(kind: kind, outcome: .uploaded, date: now, previous: previous, present: present), writer)
             return try uploadEverything(writer, &related)
         }
     }
 
     /// - Precondition: The store is of the private database: objects that others share aren't the user's to send.
     func uploadEverything(_ writer: StoreWriter, _ related: inout RelatedRows) throws -> [RowKey] {
-        try scan(writer, &related)
+        try file.history.scan(writer, &related)
         var removed = RemovedZones()
         // Shares belong to the account that made them.
-        for row in try ZoneTable.all(writer) where !row.zone.isHome { try remove(row.zone, keeping: .all, &removed, writer, &related) }
+        for row in try ZoneTable.all(writer) where !row.zone.isHome {
+            try file.zoneRemovals.remove(row.zone, keeping: .all, &removed, writer, &related)
+        }
         try forgetServer(writer)
-        try sendAgain(MirrorZone.home, writer)
+        try file.resets.sendAgain(MirrorZone.home, writer)
         return removed.keys
     }
 
@@ -140,7 +150,8 @@ extension MirrorFile {
     func leaveUnresolved(_ kind: AccountChange.Kind, for present: StoreOwner) throws {
         try store.write { writer in
             let previous = try signIn(writer).owner
-            try note(AccountChange(kind: kind, outcome: .unresolved, date: now, previous: previous, present: present), writer)
+            try file.accountChanges.note(
+                AccountChange(kind: kind, outcome: .unresolved, date: now, previous: previous, present: present), writer)
         }
     }
 
@@ -148,13 +159,26 @@ extension MirrorFile {
     private func forgetServer(_ writer: StoreWriter) throws {
         try OutboxTable.removeAll(writer)
         try StagedPageTable.removeAll(writer)
-        stagedFiles?.removeAll()
+        file.stagedPages.files?.removeAll()
         let keys: [StateTable.Key] = [
             .user, .server, .credential, .stranger, .strangerSince, .lastSuccess, .databaseToken, .isZoneHistoryLost,
             .isHomeHistoryLost, .homeDeletion, .permissions, .accountAnswer,
         ]
         for key in keys { try StateTable.set(key, .null, writer) }
         try ZoneTable.beginFullFetch(MirrorZone.home, expectsHistory: false, writer)
+    }
+
+    func objectCount() throws -> Int { try store.write { try allKeys($0).count } }
+
+    /// - Returns: Keys of rows that went because others stand for the same objects.
+    func finish(_ restoration: StoreRestoration) throws -> Committed<[RowKey]> {
+        try write { writer, related in
+            try SyncMetadataSchema.open(writer, home: homeZone)
+            // The archive may contain saves of another user from before it was made; the restoring user adopts them.
+            for key in [StateTable.Key.credential, .stranger, .strangerSince, .accountAnswer] { try StateTable.set(key, .null, writer) }
+            try StateTable.set(.accountChanges, restoration.accountChanges.map { .blob(Data($0)) } ?? .null, writer)
+            return restoration.isForPresentAccount ? try uploadEverything(writer, &related) : []
+        }
     }
 
     func allKeys(_ writer: StoreWriter) throws -> [RowKey] {

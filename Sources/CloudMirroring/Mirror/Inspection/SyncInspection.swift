@@ -9,22 +9,10 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-extension StoreSync {
-    /// Converts errors of the store's file to the errors that apps catch.
-    func translated<T>(_ body: () throws -> T) throws -> T {
-        do { return try body() } catch let error as StoreError { throw CocoaError(error) }
-    }
+/// Answers about the sync of a store, for apps and support.
+struct SyncInspection: FileTransactions {
+    let file: MirrorFile
 
-    /// The same, for transactions that may relate rows. Contexts merge them later.
-    func translated<T>(_ body: () throws -> Committed<T>) throws -> T {
-        let committed: Committed<T>
-        do { committed = try body() } catch let error as StoreError { throw CocoaError(error) }
-        if let commit = committed.commit { later { self.merge(commit) } }
-        return committed.value
-    }
-}
-
-extension MirrorFile {
     /// Returns why each object is, or isn't, on the server. Reasons of rejections were stored when `ExportSettlement` settled
     /// the batch; the whole store's reasons (quota, account, no connection) are in `SyncStatus`.
     ///
@@ -33,9 +21,9 @@ extension MirrorFile {
         try write { writer, related in
             // Before the tables exist, everything is pending.
             try SyncMetadataSchema.open(writer, home: homeZone)
-            try scan(writer, &related)
+            try file.history.scan(writer, &related)
             let metadata = reader(writer)
-            let sent = try namesInOutbox(writer)
+            let sent = try file.outbox.names(writer)
             var states: [RowKey: NSPersistentCloudKitContainer.ObjectSyncState] = [:]
             for key in keys {
                 guard let record = try metadata.record(of: key) else { continue }
@@ -94,7 +82,7 @@ extension MirrorFile {
             let counts = try metadata.counts(writer)
             let home = try ZoneTable.row(MirrorZone.home, writer)
             return Findings(
-                container: containerIdentifier, scope: "\(scope)",
+                container: file.containerIdentifier, scope: "\(scope)",
                 formats: ["bookkeeping": try StateTable.int(.format, writer) ?? 0],
                 modelFingerprint: try StateTable.text(.fingerprint, writer),
                 isSignedInOnce: try StateTable.text(.user, writer) != nil, hasChangeToken: home?.token != nil,
@@ -111,7 +99,7 @@ extension MirrorFile {
     }
 }
 
-extension MirrorFile.Findings.Step {
+extension SyncInspection.Findings.Step {
     fileprivate init(_ row: EventTable.Row) {
         let type = NSPersistentCloudKitContainer.EventType(rawValue: row.type).map { "\($0)" }
         self.init(

@@ -8,7 +8,9 @@ import SQLiteStore
 /// The outbox. A request without a response may have been executed, may still be in flight, or neither. If a newer request were sent or a
 /// page imported first, an old value could win against an edit of it, and a late creation could restore a deleted record. So the same
 /// request is replayed until it is acknowledged, also by the next process.
-extension MirrorFile {
+struct Outbox: FileTransactions {
+    let file: MirrorFile
+
     /// The attempts without a response after which a request is dropped, so that it does not block others.
     static let uncertainAttemptsMax: Int64 = 8
 
@@ -17,13 +19,13 @@ extension MirrorFile {
     func put(_ batch: ExportBatch, _ request: ExportBatch.Request, _ writer: StoreWriter) throws {
         // Staged pages have the state before the request, and would undo a part of it: they are fetched again.
         try StagedPageTable.remove(batch.zone.number, writer)
-        stagedFiles?.remove(batch.zone.number)
+        file.stagedPages.files?.remove(batch.zone.number)
         let notes = batch.items.map(\.note).joined(separator: "\n")
         try OutboxTable.append(OutboxTable.Row(key: request.key, bodies: request.bodies, opened: request.plainBodies, notes: notes), writer)
     }
 
     /// Returns the batch that has to be replayed before anything else is sent; nil if all requests were acknowledged.
-    func outbox() throws -> ExportBatch? {
+    func next() throws -> ExportBatch? {
         try store.read { reader in
             for row in try OutboxTable.rows(reader) {
                 let requests = try (row.opened ?? row.bodies).map { try ModifyRecordsRequest(json: $0) }
@@ -39,7 +41,7 @@ extension MirrorFile {
         }
     }
 
-    func namesInOutbox(_ reader: StoreReader) throws -> Set<String> {
+    func names(_ reader: StoreReader) throws -> Set<String> {
         var names: Set<String> = []
         for row in try OutboxTable.rows(reader) {
             names.formUnion(try row.bodies.flatMap { try ModifyRecordsRequest(json: $0).operations.map(\.record.recordName) })
@@ -48,7 +50,7 @@ extension MirrorFile {
     }
 
     /// Removes the requests of a deleted zone.
-    func clearOutbox(of zone: MirrorZone, _ writer: StoreWriter) throws {
+    func clear(of zone: MirrorZone, _ writer: StoreWriter) throws {
         for row in try OutboxTable.rows(writer)
         where try row.bodies.first.map({ try normal(ModifyRecordsRequest(json: $0).zoneID) }) == zone.id {
             try OutboxTable.remove(row.key, writer)
