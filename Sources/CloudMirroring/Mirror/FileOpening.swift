@@ -7,7 +7,7 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-/// What a launch of sync begins with.
+/// The transactions at the beginning of a launch of sync.
 struct FileOpening: FileTransactions {
     let file: MirrorFile
 

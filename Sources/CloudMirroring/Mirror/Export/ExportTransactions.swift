@@ -8,7 +8,7 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-/// Batches of pending changes, and what the server's responses make of them.
+/// Batches of pending changes, and the outcomes in the server's responses.
 struct ExportTransactions: FileTransactions {
     let file: MirrorFile
 

@@ -96,7 +96,7 @@ struct StagedPages: FileTransactions {
         }
     }
 
-    /// A staged page is gone, its file is gone or damaged, or its body is no change page.
+    /// A staged page or its file is missing, the file is damaged, or the body is no change page.
     struct PageLost: Error {}
 
     /// Hands out the pages of a chain in order. A staged page is read and decoded on another thread while the page before it is applied.

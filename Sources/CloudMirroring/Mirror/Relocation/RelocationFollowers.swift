@@ -33,7 +33,8 @@ struct RelocationFollowers: FileTransactions {
         }
     }
 
-    /// Relocates what this device alone connected with relocated objects whose records the home zone withheld until they were deleted.
+    /// Relocates objects that this device alone connected with relocated objects. The home zone withheld the records of those until they were
+    /// deleted.
     func gather(withheld names: [String], _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         if names.isEmpty { return }
         for row in try ZoneTable.all(writer) where !row.zone.isHome {
@@ -44,7 +45,7 @@ struct RelocationFollowers: FileTransactions {
         }
     }
 
-    /// Relocates what is connected with these objects of a zone, and is in the home zone.
+    /// Relocates objects of the home zone that are connected with these objects of a zone.
     private func gather(_ keys: [RowKey], into zone: Int64, _ writer: StoreWriter, _ related: inout RelatedRows) throws {
         let metadata = reader(writer, zone: zone)
         var nearby: [RowKey] = []

@@ -8,7 +8,7 @@ import ManagedModel
 import MirroringCore
 import SQLiteStore
 
-/// The list of zones, with what is to be fetched of each.
+/// The list of zones: which exist, and which have changes to be fetched.
 struct ZoneListing: FileTransactions {
     let file: MirrorFile
 
