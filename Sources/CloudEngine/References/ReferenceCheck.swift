@@ -6,7 +6,8 @@ import CloudWire
 /// Keeps the promises of references when a batch is decided: which records a deletion cascades to, and which it must not touch.
 ///
 /// - `VALIDATE`: the target exists when the source is saved, and cannot be deleted as long as the source refers to it.
-/// - `DELETE_SELF`: the source is deleted with its target, and so on.
+/// - `DELETE_SELF`: the source is deleted with its target, and so on. The target may be missing when the source is saved, but the batch that
+///   saves the source does not delete it: then the save is rejected, so that no source outlives a deletion that it was not part of.
 ///
 /// The batch counts as a whole: a target may come with its sources, and be deleted with them, in any order. Both ends are in one zone.
 ///
@@ -22,7 +23,7 @@ struct ReferenceCheck {
     /// Records that are deleted because their targets are, without those the batch deletes anyway.
     private(set) var cascaded: [StoredRecord] = []
 
-    /// - Parameter isWhole: Whether the memory of the cascade has no limit.
+    /// - Parameter isWhole: Whether the memory of the cascade has no limit, and saves may refer to deleted records: an earlier state had both.
     init(
         _ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits,
         isWhole: Bool
@@ -163,7 +164,7 @@ struct ReferenceCheck {
 
     // MARK: Deletions
 
-    /// Refuses deletions of records that others hold on to, and fills `cascaded`.
+    /// Refuses deletions of records that others hold on to and saves of records that would be deleted with them, and fills `cascaded`.
     ///
     /// - Returns: Whether any was refused.
     private mutating func refuseDeletions(_ names: [String], _ decisions: inout [Result<RecordDecision, WireError>]) throws -> Bool {
@@ -183,8 +184,12 @@ struct ReferenceCheck {
             refused[name] = WireError(
                 .validatingReferenceError, "a record of type '\(recordType)' refers to the record, or to one that would be deleted with it")
         }
+        if !isWhole {
+            for name in try savesWithDeletedTargets(batch, cascade.names) { refused[name] = Self.deletedTarget }
+        }
+        // A name has one operation: it is saved or deleted.
         for (index, name) in names.enumerated() {
-            guard case .success(.delete) = decisions[index], let error = refused[name] else { continue }
+            guard case .success = decisions[index], let error = refused[name] else { continue }
             decisions[index] = .failure(error)
         }
         cascaded = []
@@ -196,6 +201,39 @@ struct ReferenceCheck {
             cascaded.append(record)
         }
         return !refused.isEmpty
+    }
+
+    private static let deletedTarget = WireError(
+        .validatingReferenceError,
+        "the request deletes the target of a DELETE_SELF reference of the record: delete the record too, or save it without the reference")
+
+    /// The saved records with `DELETE_SELF` references to records that the batch deletes.
+    ///
+    /// A rejected save leaves the record as it is stored. If that refers to a deleted record, it is deleted, and the saves that refer to it
+    /// are rejected, too.
+    private mutating func savesWithDeletedTargets(_ batch: BatchNames, _ deleted: Set<String>) throws -> Set<String> {
+        var savedSources: [String: [String]] = [:]
+        for (name, record) in batch.saved {
+            for link in record.links where link.action == .deleteSelf { savedSources[link.target, default: []].append(name) }
+        }
+        guard !savedSources.isEmpty else { return [] }
+        var rejected: Set<String> = []
+        var deleted = deleted
+        var worklist = Array(deleted)
+        // The next round rejects the deletion that leads to more records.
+        while deleted.count <= limits.recordsTakenAlong + batch.deleted.count, let target = worklist.popLast() {
+            for name in savedSources[target] ?? [] where rejected.insert(name).inserted {
+                let links = try graph.record(name)?.record.links ?? []
+                guard links.contains(where: { $0.action == .deleteSelf && deleted.contains($0.target) }) else { continue }
+                if deleted.insert(name).inserted { worklist.append(name) }
+            }
+            guard !rejected.isEmpty else { continue }
+            for name in try graph.sources(of: target, .deleteSelf, atMost: limits.recordsTakenAlong + 1)
+            where batch.saved[name] == nil || rejected.contains(name) {
+                if deleted.insert(name).inserted { worklist.append(name) }
+            }
+        }
+        return rejected
     }
 }
 

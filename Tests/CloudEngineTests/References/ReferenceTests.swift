@@ -92,6 +92,51 @@ extension Record {
         #expect(try await bench.lookup("root", "leaf").map(\.word) == ["saved", "saved"])
     }
 
+    /// The source is stored with the reference, or gets it by the save: it does not outlive the target. Rejected saves leave the record as
+    /// it was stored, and that is deleted with its target.
+    @Test(arguments: [false, true], [false, true])
+    func aSourceIsNotSavedWhileItsTargetIsDeleted(deletionComesFirst: Bool, isStored: Bool) async throws {
+        let bench = try await Bench.withGarden()
+        let source: Record = isStored ? .plant("s", .deleteSelf, to: "t") : .plant("s")
+        try await bench.modify(.init(.create, .plant("t")), .init(.create, source))
+        var changed = Record.plant("s", .deleteSelf, to: "t")
+        changed.fields["name"] = Field(.string("Sage"))
+        let save = RecordOperation(.forceUpdate, changed)
+        let deletion = RecordOperation(.forceDelete, .plant("t"))
+        let operations = deletionComesFirst ? [deletion, save] : [save, deletion]
+
+        let whole = try await bench.modify(operations)
+        let words = ["VALIDATING_REFERENCE_ERROR", "ATOMIC_ERROR"]
+        #expect(whole.map(\.word) == (deletionComesFirst ? words.reversed() : words))
+        #expect(try await bench.lookup("s", "t").map(\.word) == ["saved", "saved"])
+
+        let results = try await bench.modify(operations, atomic: false)
+        let separate = ["VALIDATING_REFERENCE_ERROR", "deleted"]
+        #expect(results.map(\.word) == (deletionComesFirst ? separate.reversed() : separate))
+        #expect(try await bench.lookup("s", "t").map(\.word) == [isStored ? "NOT_FOUND" : "saved", "NOT_FOUND"])
+    }
+
+    /// Each save relies on the one before it, so all are rejected in one round, however many there are.
+    @Test func aChainOfSavedSourcesIsDeletedWithItsRoot() async throws {
+        let bench = try await Bench.withGarden()
+        let links = (1...40).map { Record.plant("s\($0)", .deleteSelf, to: "s\($0 - 1)") }
+        let creations = [RecordOperation(.create, .plant("s0"))] + links.map { RecordOperation(.create, $0) }
+        try await bench.modify(creations)
+        let operations = links.map { RecordOperation(.forceUpdate, $0) } + [RecordOperation(.forceDelete, .plant("s0"))]
+        let results = try await bench.modify(operations, atomic: false)
+        #expect(Set(results.prefix(40).map(\.word)) == ["VALIDATING_REFERENCE_ERROR"])
+        #expect(results.last?.word == "deleted")
+        #expect(try await bench.lookup("s1", "s40").map(\.word) == ["NOT_FOUND", "NOT_FOUND"])
+    }
+
+    @Test func aSourceWhoseReferenceIsRemovedOutlivesItsTarget() async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("t")), .init(.create, .plant("s", .deleteSelf, to: "t")))
+        let results = try await bench.modify(.init(.forceReplace, .plant("s")), .init(.forceDelete, .plant("t")))
+        #expect(results.map(\.word) == ["saved", "deleted"])
+        #expect(try await bench.lookup("s")[0].word == "saved")
+    }
+
     @Test func countsHaveLimits() async throws {
         var limits = Limits()
         #expect(limits.deletingReferencesPerRecord == 750)
@@ -163,6 +208,11 @@ extension Record {
                 gone.formUnion(more.keys)
             }
             #expect(Set(before.keys).union(saved).subtracting(gone) == Set(after.keys))
+            for record in after.values {
+                for reference in references(of: record) where reference.action == .deleteSelf {
+                    #expect(!gone.contains(reference.recordName), "a source outlives its target")
+                }
+            }
         }
     }
 
