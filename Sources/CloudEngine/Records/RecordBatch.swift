@@ -32,11 +32,14 @@ struct RecordBatch {
 
     /// Whether an operator's change can't be divided.
     private let isWhole: Bool
+    private let ignoresHolds: Bool
 
-    /// - Parameter isWhole: Whether an operator's change can't be divided: the memory of its records has no limit then.
+    /// - Parameters:
+    ///   - isWhole: Whether an operator's change can't be divided: the memory of its records has no limit then.
+    ///   - ignoresHolds: Whether records are deleted although others refer to them by `VALIDATE`.
     init(
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call,
-        isWhole: Bool = false
+        isWhole: Bool = false, ignoresHolds: Bool = false
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))
@@ -45,6 +48,7 @@ struct RecordBatch {
         self.unit = unit
         self.call = call
         self.isWhole = isWhole
+        self.ignoresHolds = ignoresHolds
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         quota = try QuotaCheck(engine, zone: zone, unit, call)
@@ -80,7 +84,8 @@ struct RecordBatch {
         }
         guard ReferenceCheck.isNeeded(for: decisions) else { return }
         let names = operations.map(\.record.recordName)
-        var references = ReferenceCheck(stored, asked: names, zone: zone, unit, engine.limits, isWhole: isWhole)
+        var references = ReferenceCheck(
+            stored, asked: names, zone: zone, unit, engine.limits, isWhole: isWhole, ignoresHolds: ignoresHolds)
         try references.settle(names, &decisions)
         cascaded = references.cascaded
         for record in cascaded { stored[record.record.recordName] = record }

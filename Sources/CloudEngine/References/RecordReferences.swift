@@ -17,20 +17,24 @@ struct ReferenceLink: Hashable {
     var action: RecordReference.Action
 }
 
+extension FieldValue {
+    /// References with an action, those in a list included.
+    var actingReferences: [RecordReference] {
+        switch self {
+        case .reference: actingReference.map { [$0] } ?? []
+        case .list(let elements, of: .reference): elements.compactMap(\.actingReference)
+        default: []
+        }
+    }
+
+    private var actingReference: RecordReference? {
+        if case .reference(let reference) = self, reference.action != .none { reference } else { nil }
+    }
+}
+
 extension Record {
     /// References with an action, those in lists included.
-    var actingReferences: [RecordReference] {
-        var found: [RecordReference] = []
-        for field in fields.values {
-            switch field.value {
-            case .reference(let reference) where reference.action != .none: found.append(reference)
-            case .list(let elements, of: .reference):
-                for case .reference(let reference) in elements where reference.action != .none { found.append(reference) }
-            default: break
-            }
-        }
-        return found
-    }
+    var actingReferences: [RecordReference] { fields.values.flatMap { $0.value?.actingReferences ?? [] } }
 
     var links: Set<ReferenceLink> {
         isDeleted ? [] : Set(actingReferences.map { ReferenceLink(target: $0.recordName, action: $0.action) })

@@ -18,18 +18,22 @@ struct ReferenceCheck {
 
     private let limits: Limits
     private let isWhole: Bool
+    private let ignoresHolds: Bool
     private var graph: ReferenceGraph
 
     /// Records that are deleted because their targets are, without those the batch deletes anyway.
     private(set) var cascaded: [StoredRecord] = []
 
-    /// - Parameter isWhole: Whether the memory of the cascade has no limit, and saves may refer to deleted records: an earlier state had both.
+    /// - Parameters:
+    ///   - isWhole: Whether the memory of the cascade has no limit, and saves may refer to deleted records: an earlier state had both.
+    ///   - ignoresHolds: Whether `VALIDATE` references don't keep records from being deleted.
     init(
         _ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits,
-        isWhole: Bool
+        isWhole: Bool, ignoresHolds: Bool
     ) {
         self.limits = limits
         self.isWhole = isWhole
+        self.ignoresHolds = ignoresHolds
         graph = ReferenceGraph(stored, asked: names, zone: zone, unit)
     }
 
@@ -180,9 +184,12 @@ struct ReferenceCheck {
                 continue
             }
         }
-        for (name, recordType) in try cascade.removeHeld(&graph, limits) {
-            refused[name] = WireError(
-                .validatingReferenceError, "a record of type '\(recordType)' refers to the record, or to one that would be deleted with it")
+        if !ignoresHolds {
+            for (name, recordType) in try cascade.removeHeld(&graph, limits) {
+                refused[name] = WireError(
+                    .validatingReferenceError,
+                    "a record of type '\(recordType)' refers to the record, or to one that would be deleted with it")
+            }
         }
         if !isWhole {
             for name in try savesWithDeletedTargets(batch, cascade.names) { refused[name] = Self.deletedTarget }

@@ -33,40 +33,65 @@ extension Engine {
         return old.changes(to: new)
     }
 
-    /// Records of one removal. `Limits.recordsTakenAlong` is a limit of all their deletions together, and a refused one leaves its record.
+    /// Records of one removal.
     private static let recordsPerRemoval = 25
 
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
+    /// Does not check references to the records: see ``findObstacles(to:after:in:_:)``.
+    ///
     /// - Parameters:
+    ///   - parts: One of ``RemovedParts/passes``.
     ///   - place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.
+    /// - Throws: `SchemaRefused` if a record or value cannot be removed; then the slice stays as it is.
     package func removeValues(
-        of changes: [SchemaChange], after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
+        of parts: RemovedParts, after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
         let records = try unit.records(after: place, limit: Self.recordsPerRemoval)
         var byZone: [Int64: [RecordOperation]] = [:]
         for (place, record) in records {
-            if let operation = Self.removal(of: changes, from: record) { byZone[place.zone, default: []].append(operation) }
+            if let operation = parts.operation(on: record) { byZone[place.zone, default: []].append(operation) }
         }
         for zone in try unit.zones() {
             guard let operations = byZone[zone.key] else { continue }
-            var batch = try RecordBatch(operations, zone: zone, self, unit, call, isWhole: true)
-            try batch.decideAll()
-            _ = try batch.write()
+            try remove(operations, inZone: zone.name, unit, call)
         }
         return records.last?.place
+    }
+
+    /// Carries out removals. If their cascades are too large together, some are left to a later batch.
+    private func remove(_ operations: [RecordOperation], inZone name: String, _ unit: any PartitionWriter, _ call: Call) throws {
+        var remaining = operations
+        // Each batch changes the zone.
+        while !remaining.isEmpty, let zone = try unit.zone(named: name) {
+            var batch = try RecordBatch(remaining, zone: zone, self, unit, call, isWhole: true, ignoresHolds: true)
+            try batch.decideAll()
+            _ = try batch.write()
+            var refused: [RecordOperation] = []
+            for (operation, result) in zip(remaining, batch.results) {
+                guard case .failure(_, let error, _) = result else { continue }
+                refused.append(operation)
+                guard refused.count < remaining.count else {
+                    let record = operation.record
+                    throw SchemaRefused(reasons: [
+                        "record '\(record.recordName)' of type '\(record.recordType)' cannot be changed: \(error.reason)"
+                    ])
+                }
+            }
+            remaining = refused
+        }
     }
 
     /// Counts in one slice of a partition's records what ``removeValues(of:after:in:_:)`` would remove.
     ///
     /// - Returns: Where this slice ends; nil after the last.
     package func countRemovals(
-        of changes: [SchemaChange], after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
+        of parts: RemovedParts, after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
     ) throws -> RecordPlace? {
         let records = try view.records(after: place, limit: limits.operationsPerRequest)
         for (_, record) in records {
-            guard let operation = Self.removal(of: changes, from: record) else { continue }
+            guard let operation = parts.operation(on: record) else { continue }
             if operation.kind == .forceDelete {
                 counts.records[record.recordType, default: 0] += 1
             } else {
@@ -74,20 +99,5 @@ extension Engine {
             }
         }
         return records.last?.place
-    }
-
-    private static func removal(of changes: [SchemaChange], from record: Record) -> RecordOperation? {
-        // A schema lists the fields of shares and does not make them: shares outlive their type.
-        guard record.recordType != ShareDetails.recordType else { return nil }
-        var cleared = Record(recordName: record.recordName, recordType: record.recordType)
-        for change in changes {
-            switch change {
-            case .removedType(record.recordType): return RecordOperation(.forceDelete, cleared)
-            case .removedField(record.recordType, let field, _), .changedField(record.recordType, let field, _, _):
-                if record.fields[field] != nil { cleared.fields[field] = Field(nil) }
-            default: break
-            }
-        }
-        return cleared.fields.isEmpty ? nil : RecordOperation(.forceUpdate, cleared)
     }
 }

@@ -28,28 +28,34 @@ package struct SchemaService: Sendable {
 
     /// The changes that an import would make in development.
     ///
-    /// - Throws: `SchemaRefused` if something that is in production would go or change.
+    /// - Throws: `SchemaRefused` if something that is in production would go or change, or if `VALIDATE` references of records that stay keep
+    ///   records of a removed type.
     package func validate(_ schema: ContainerSchema) async throws -> [SchemaChange] {
+        try await checkedChanges(from: try await export(.development), to: schema)
+    }
+
+    private func checkedChanges(from development: ContainerSchema, to schema: ContainerSchema) async throws -> [SchemaChange] {
         try schema.check(against: try await export(.production))
-        return try await export(.development).changes(to: schema)
+        let changes = development.changes(to: schema)
+        try await checkReferences(RemovedParts(changes))
+        return changes
     }
 
     /// Counts the records and values that an import would delete from development.
     ///
     /// - Throws: As ``validate(_:)``.
     package func removals(by schema: ContainerSchema) async throws -> SchemaRemovals {
-        let changes = try await validate(schema).filter(\.removesValues)
-        guard !changes.isEmpty else { return SchemaRemovals() }
+        let parts = RemovedParts(try await validate(schema))
+        guard !parts.isEmpty else { return SchemaRemovals() }
         var removals = SchemaRemovals()
-        for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
-            var place: RecordPlace?
-            repeat {
-                let (start, counted) = (place, removals)
-                (place, removals) = try await storage.read(partition) { [engine] view in
-                    var counts = counted
-                    return (try engine.countRemovals(of: changes, after: start, in: view, &counts), counts)
-                }
-            } while place != nil
+        try await visitDevelopment { partition, place in
+            let counted = removals
+            let (end, counts) = try await storage.read(partition) { [engine] view in
+                var sum = counted
+                return (try engine.countRemovals(of: parts, after: place, in: view, &sum), sum)
+            }
+            removals = counts
+            return end
         }
         return removals
     }
@@ -81,42 +87,75 @@ package struct SchemaService: Sendable {
 
     /// Replaces the schema of development. Removed parts are deleted with their values.
     ///
-    /// - Throws: As ``validate(_:)``; then nothing changed.
+    /// Values are removed before the schema is stored, so that an interrupted import is continued by the same one, and again afterwards, since
+    /// apps may have saved some.
+    ///
+    /// - Throws: As ``validate(_:)``; then nothing changed. `SchemaRefused` for a record that cannot be removed; then the schema is the old one.
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
-        try schema.check(against: try await export(.production))
+        try await removeValues(RemovedParts(try await validate(schema)))
         let changes = try await storage.write(partition(.development)) { [engine] in try engine.store(schema, in: $0) }
-        try await removeValues(of: changes)
+        try await removeValues(RemovedParts(changes))
         return changes
     }
 
-    /// Removes a field of a type, or the type, from development with its values.
+    /// Removes a field of a type, or the type, from development with its values, as ``importSchema(_:)`` does.
     ///
     /// The schema is read in the transaction that writes it, so a type or field that an app makes at the same time stays.
     ///
     /// - Parameter field: nil for the type.
-    /// - Throws: As ``validate(_:)``; then nothing changed.
+    /// - Throws: As ``importSchema(_:)``.
     package func remove(_ field: String?, ofType name: String) async throws {
-        let production = try await export(.production)
+        let (production, development) = (try await export(.production), try await export(.development))
+        try await removeValues(
+            RemovedParts(try await checkedChanges(from: development, to: Self.remove(field, ofType: name, from: development))))
         let changes = try await storage.write(partition(.development)) { [engine] unit in
-            var schema = try engine.schema(in: unit)
-            if let field { schema.types[name]?.schema.fields[field] = nil } else { schema.types[name] = nil }
+            let schema = Self.remove(field, ofType: name, from: try engine.schema(in: unit))
             try schema.check(against: production)
             return try engine.store(schema, in: unit)
         }
-        try await removeValues(of: changes)
+        try await removeValues(RemovedParts(changes))
     }
 
-    private func removeValues(of changes: [SchemaChange]) async throws {
-        let removals = changes.filter(\.removesValues)
-        guard !removals.isEmpty else { return }
+    private static func remove(_ field: String?, ofType name: String, from schema: ContainerSchema) -> ContainerSchema {
+        var schema = schema
+        if let field { schema.types[name]?.schema.fields[field] = nil } else { schema.types[name] = nil }
+        return schema
+    }
+
+    /// - Throws: `SchemaRefused` with the reasons for which types cannot be removed.
+    private func checkReferences(_ parts: RemovedParts) async throws {
+        guard parts.hasTypes else { return }
+        var reasons: Set<String> = []
+        try await visitDevelopment { partition, place in
+            let earlier = reasons
+            let (end, all) = try await storage.read(partition) { [engine] view in
+                var found = earlier
+                return (try engine.findObstacles(to: parts, after: place, in: view, &found), found)
+            }
+            reasons = all
+            return end
+        }
+        guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
+    }
+
+    private func removeValues(_ parts: RemovedParts) async throws {
+        for pass in parts.passes {
+            try await visitDevelopment { partition, place in
+                let operatorCall = call(partition)
+                return try await storage.write(partition) { [engine] in
+                    try engine.removeValues(of: pass, after: place, in: $0, operatorCall)
+                }
+            }
+        }
+    }
+
+    /// Visits the records of all databases of development slice by slice, each in a unit of its own.
+    ///
+    /// - Parameter visit: Receives where the slice before ended, and returns where this one ends; nil after the last.
+    private func visitDevelopment(_ visit: (Partition, RecordPlace?) async throws -> RecordPlace?) async throws {
         for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
             var place: RecordPlace?
-            repeat {
-                let (start, call) = (place, call(partition))
-                place = try await storage.write(partition) { [engine] in
-                    try engine.removeValues(of: removals, after: start, in: $0, call)
-                }
-            } while place != nil
+            repeat { place = try await visit(partition, place) } while place != nil
         }
     }
 

@@ -78,6 +78,20 @@ import Testing
         #expect(try await type("Plant") == nil)
     }
 
+    @Test func theRemovalOfATypeWithHeldRecordsIsRefusedBeforeTheConfirmation() async throws {
+        let token = try await village.store.addToken(userName: "mia", deviceLabel: "b", now: 0)
+        let mia = Village.Villager(village: village, account: "mia", token: token, name: "")
+        let reference = FieldValue.reference(RecordReference(recordName: "p<1>", action: .validate))
+        let note = Record(recordName: "n", recordType: "Note", fields: ["plant": Field(reference)])
+        let request = ModifyRecordsRequest(operations: [RecordOperation(.create, note)])
+        let saved = try await mia.ask(.public, .modifyRecords, request, ModifyRecordsResponse.self)
+        #expect(saved.results.map { $0.record?.recordName } == ["n"])
+        let answer = await visitor.post("\(Self.types)/Plant", ["do": "remove-type"])
+        #expect(answer.text.contains("by VALIDATE references: remove the field as well"), "\(answer.text)")
+        #expect(!answer.text.contains(#"name="confirmed""#))
+        #expect(try await type("Plant") != nil)
+    }
+
     @Test func schemaDifferencesAreExplainedAndDeployedAfterAConfirmation() async throws {
         let schema = "\(ConsoleTests.base)/schema"
         let page = await visitor.get(schema).text

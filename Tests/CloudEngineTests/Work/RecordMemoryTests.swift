@@ -70,7 +70,7 @@ import Testing
         let refused = await refusal { try await bench.modify(.init(.forceDelete, Record(recordName: "bed"))) }
         #expect(refused?.nativeCode == .limitExceeded)
         let names = try await bench.write { engine, unit, call -> [String] in
-            _ = try engine.removeValues(of: [.removedType("Bed")], after: nil, in: unit, call)
+            _ = try engine.removeValues(of: RemovedParts([.removedType("Bed")]), after: nil, in: unit, call)
             return try unit.records(after: nil, limit: 100).map(\.record.recordName)
         }
         #expect(names == [])

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudEngine
+import CloudService
+import CloudWire
+import EngineFixtures
+import Testing
+
+/// Types that are removed from development, with references to their records. A slice has 25 records.
+@Suite struct SchemaRemovalTests {
+    private static let count = 40
+
+    private func service(_ bench: Bench, _ engine: Engine? = nil) -> SchemaService {
+        SchemaService(
+            containerIdentifier: "iCloud.org.example.notes", engine: engine ?? bench.engine, storage: bench.store,
+            surroundings: CloudService.Surroundings(now: { Bench.start + 9 }, randomBytes: { [UInt8](repeating: 7, count: $0) }))
+    }
+
+    private static func reference(_ target: String, _ action: RecordReference.Action) -> FieldValue {
+        .reference(RecordReference(recordName: target, action: action))
+    }
+
+    private static func bed(_ index: Int) -> RecordOperation {
+        RecordOperation(.create, Record(recordName: "bed\(index + 100)", recordType: "Bed"))
+    }
+
+    private static func note(_ name: String, _ fields: [String: FieldValue]) -> RecordOperation {
+        RecordOperation(.create, Record(recordName: name, recordType: "Note", fields: fields.mapValues { Field($0) }))
+    }
+
+    private func bench(limits: Limits = Limits()) async throws -> Bench {
+        let bench = try await Bench.withGarden(limits: limits)
+        let results = try await bench.modify((0..<Self.count).map(Self.bed))
+        #expect(results.filter { $0.word != "saved" } == [])
+        return bench
+    }
+
+    private func names(_ bench: Bench) async throws -> [String] {
+        try await bench.read { _, view, _ in try view.records(after: nil, limit: 500).map(\.record.recordName) }
+    }
+
+    private static let held =
+        "record type 'Bed' has records and cannot be removed: field 'bed' of type 'Note' refers to them by VALIDATE references: "
+        + "remove the field as well, or delete these values first"
+
+    /// The reference is to a record of the second slice: no record of the first one is deleted.
+    @Test func aTypeStaysWholeIfRecordsOfItAreHeld() async throws {
+        let bench = try await bench()
+        let schemas = service(bench)
+        #expect(try await bench.modify(Self.note("n", ["bed": Self.reference("bed139", .validate)]))[0].word == "saved")
+        let before = try await schemas.export(.development)
+        var smaller = before
+        smaller.types["Bed"] = nil
+
+        var refusals: [[String]] = []
+        do { _ = try await schemas.validate(smaller) } catch let refused as SchemaRefused { refusals.append(refused.reasons) }
+        do { _ = try await schemas.removals(by: smaller) } catch let refused as SchemaRefused { refusals.append(refused.reasons) }
+        do { _ = try await schemas.importSchema(smaller) } catch let refused as SchemaRefused { refusals.append(refused.reasons) }
+        do { try await schemas.remove(nil, ofType: "Bed") } catch let refused as SchemaRefused { refusals.append(refused.reasons) }
+        #expect(refusals == [[Self.held], [Self.held], [Self.held], [Self.held]])
+        #expect(try await names(bench).count == Self.count + 1)
+        #expect(try await schemas.export(.development) == before)
+
+        #expect(try await bench.modify(.init(.forceDelete, Record(recordName: "n")))[0].word == "deleted")
+        try await schemas.remove(nil, ofType: "Bed")
+        #expect(try await names(bench) == [])
+    }
+
+    @Test func aRecordThatIsDeletedWithThoseOfTheTypeMayBeHeldToo() async throws {
+        let bench = try await bench()
+        let schemas = service(bench)
+        try await bench.modify(
+            .init(.create, .plant("p", .deleteSelf, to: "bed139")), Self.note("n", ["plant": Self.reference("p", .validate)]))
+        let refused = await #expect(throws: SchemaRefused.self) { try await schemas.remove(nil, ofType: "Bed") }
+        #expect(
+            refused?.reasons == [
+                "record type 'Bed' has records and cannot be removed: field 'plant' of type 'Note' refers to records of type 'Plant', "
+                    + "which are deleted with them by DELETE_SELF references, by VALIDATE references: remove the field as well, or "
+                    + "delete these values first"
+            ])
+        #expect(try await names(bench).count == Self.count + 2)
+    }
+
+    /// The records that refer to others are in a later slice than those.
+    @Test func recordsThatAreRemovedAsWellHoldNothing() async throws {
+        let bench = try await bench()
+        let schemas = service(bench)
+        let notes = (0..<Self.count).map { Self.note("note\($0 + 100)", ["bed": Self.reference("bed\($0 + 100)", .validate)]) }
+        // Deleted with a bed of the last slice, and refers to one of the first.
+        let plant = Record(
+            recordName: "plant", recordType: "Plant",
+            fields: ["bed": Field(Self.reference("bed139", .deleteSelf)), "seed": Field(Self.reference("bed100", .validate))])
+        #expect(try await bench.modify(notes + [RecordOperation(.create, plant)]).filter { $0.word != "saved" } == [])
+        var smaller = try await schemas.export(.development)
+        (smaller.types["Bed"], smaller.types["Note"]) = (nil, nil)
+        _ = try await schemas.importSchema(smaller)
+        #expect(try await names(bench) == [])
+        #expect(try await schemas.export(.development).types.keys.sorted() == ["Plant", "Users"])
+    }
+
+    /// Records on both sides of the beds, in the order of their names: their removed values neither hold a bed nor delete a record with it.
+    @Test(arguments: [RecordReference.Action.validate, .deleteSelf])
+    func valuesThatAreRemovedAsWellHaveNoEffect(_ action: RecordReference.Action) async throws {
+        let bench = try await bench()
+        let schemas = service(bench)
+        let fields = ["bed": Self.reference("bed120", action), "text": .string("Sage")]
+        #expect(try await bench.modify(Self.note("a", fields), Self.note("z", fields)).map(\.word) == ["saved", "saved"])
+        var smaller = try await schemas.export(.development)
+        smaller.types["Bed"] = nil
+        smaller.types["Note"]?.schema.fields["bed"] = nil
+        _ = try await schemas.importSchema(smaller)
+        #expect(try await names(bench) == ["a", "z"])
+        #expect(
+            try await bench.lookup("a", "z").map { $0.record?.fields } == [
+                ["text": Field(.string("Sage"))], ["text": Field(.string("Sage"))],
+            ])
+    }
+
+    /// The limit counts the cascades of all deletions of a request. Those of a slice have more together.
+    @Test func cascadesOfASliceMayBeLargeTogether() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        for index in 100..<110 {
+            let plants = (0..<8).map { RecordOperation(.create, .plant("p\(index)-\($0)", .deleteSelf, to: "bed\(index)")) }
+            #expect(try await bench.modify(plants).filter { $0.word != "saved" } == [])
+        }
+        try await service(bench).remove(nil, ofType: "Bed")
+        #expect(try await names(bench) == [])
+    }
+
+    @Test func aTypeStaysWholeIfACascadeIsTooLarge() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        let plants = (0..<11).map { RecordOperation(.create, .plant("p\($0)", .deleteSelf, to: "bed139")) }
+        #expect(try await bench.modify(plants).filter { $0.word != "saved" } == [])
+        let refused = await #expect(throws: SchemaRefused.self) { try await service(bench).remove(nil, ofType: "Bed") }
+        #expect(
+            refused?.reasons == [
+                "more than 10 records would be deleted with record 'bed139' of type 'Bed' by their DELETE_SELF references: "
+                    + "delete some of them first"
+            ])
+        #expect(try await names(bench).count == Self.count + 11)
+    }
+
+    /// The removal ends at a record of the second slice, since its name is longer than the limit of another server. The type stays, so that
+    /// the same removal goes on.
+    @Test func anInterruptedRemovalIsContinuedByTheSameOne() async throws {
+        let bench = try await bench()
+        let long = Record(recordName: "bed199-and-more", recordType: "Bed")
+        #expect(try await bench.modify(.init(.create, long))[0].word == "saved")
+        var limits = Limits()
+        limits.recordNameCharacters = 10
+        let strict = Engine(limits: limits, sealer: bench.store.sealer, schemaByUse: [.development])
+        let smaller = ContainerSchema()
+
+        let refused = await #expect(throws: SchemaRefused.self) { _ = try await service(bench, strict).importSchema(smaller) }
+        #expect(
+            refused?.reasons == [
+                "record 'bed199-and-more' of type 'Bed' cannot be changed: a record name has 1 to 10 ASCII characters other than U+0000"
+            ])
+        #expect(try await service(bench).export(.development).types["Bed"] != nil)
+        _ = try await service(bench).importSchema(smaller)
+        #expect(try await names(bench) == [])
+        #expect(try await service(bench).export(.development).types["Bed"] == nil)
+    }
+}
