@@ -14,6 +14,7 @@ struct ImportPage {
     let list: RecordPages
 
     private var form: QueryItems { parent.visit.fields }
+    private var limits: Limits { parent.service.engine.limits }
 
     func respond() async throws -> ServiceResponse {
         let (query, _) = try await list.query()
@@ -47,7 +48,7 @@ struct ImportPage {
 
     /// Operations that save the records over those of their names.
     private func replacing(_ records: [ImportedRecord], _ query: RecordQuery) async throws -> [RecordOperation] {
-        try await ImportedRecord.operations(saving: records) { names in
+        try await ImportedRecord.operations(saving: records, limits) { names in
             let request = LookupRecordsRequest(recordNames: names, zoneID: query.zoneID)
             let response: LookupRecordsResponse = try await parent.ask(.lookupRecords, request, query.scope)
             return response.results
@@ -67,14 +68,14 @@ struct ImportPage {
     private func records(_ query: RecordQuery) throws -> [ImportedRecord] {
         let text = try content()
         let records =
-            ImportedRecord.isJSON(text) ? try Self.records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
+            ImportedRecord.isJSON(text) ? try records(json: text).map { ImportedRecord($0) } : try Self.records(csv: text, query)
         guard records.count <= Self.recordsMax else { throw WireError(.badRequest, "An import has at most \(Self.recordsMax) records.") }
         return records
     }
 
-    private static func records(json text: String) throws -> [Record] {
-        parentsFirst(
-            try ImportedRecord.lines(json: text).map { line -> Record in
+    private func records(json text: String) throws -> [Record] {
+        Self.parentsFirst(
+            try ImportedRecord.lines(json: text, limits).map { line -> Record in
                 do throws(WireError) {
                     return try line.record.get().record
                 } catch {

@@ -31,13 +31,15 @@ package struct ImportedRecord: Sendable {
 
     /// The operations that save records of a file, in their order.
     ///
-    /// - Parameter lookUp: Requests the stored records of names.
+    /// - Parameters:
+    ///   - limits: Those of the server, if they are known.
+    ///   - lookUp: Requests the stored records of names.
     package static func operations(
-        saving imported: [ImportedRecord], _ lookUp: ([String]) async throws -> [RecordResult]
+        saving imported: [ImportedRecord], _ limits: Limits = Limits(), _ lookUp: ([String]) async throws -> [RecordResult]
     ) async throws -> [RecordOperation] {
         var operations = imported.map { $0.operation(over: nil) }
         let indexes = Dictionary(grouping: imported.indices) { imported[$0].record.recordName }
-        var parts = LookUpParts(imported.map(\.record.recordName).filter { !$0.isEmpty }, Limits())
+        var parts = LookUpParts(imported.map(\.record.recordName).filter { !$0.isEmpty }, limits)
         while let names = parts.next() {
             do {
                 for case .record(let stored) in parts.take(try await lookUp(names)) {
