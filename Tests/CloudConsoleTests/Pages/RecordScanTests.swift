@@ -94,6 +94,26 @@ import Testing
         #expect(file.headers.contains { $0.name == ExportPages.cutHeader })
     }
 
+    /// A file has columns for the fields of its last record, and none for a record behind its end.
+    @Test func theColumnsOfCSVAreThoseOfTheFilesRecords() async throws {
+        func thing(_ name: String, _ field: String) -> RecordOperation {
+            RecordOperation(.create, Record(recordName: name, recordType: "Thing", fields: [field: Field(.string("a, b"))]))
+        }
+        try await mia.modify([thing("beyond", "beyond")])
+        try await create("Plant", (0..<100).map { "p\($0)" })
+        try await mia.modify([thing("old", "old")])
+        try await create("Thing", (0..<40).map { "t\($0)" })
+        try await mia.modify([thing("new", "new")])
+        let file = await visitor.get(Self.list.replacing("records?", with: "records/export.csv?"))
+        let lineBreak: Character = "\r\n"
+        let lines = file.text.split(separator: lineBreak, omittingEmptySubsequences: false).map { String($0) }
+        #expect(lines.first == "recordName,new:STRING,old:STRING")
+        #expect(lines.dropFirst().first == "new,\"a, b\",")
+        #expect(Array(lines.suffix(2)) == ["old,,\"a, b\"", ""])
+        #expect(lines.count == 44)
+        #expect(file.headers.contains { $0.name == ExportPages.cutHeader })
+    }
+
     private var call: Call {
         village.service.call(
             Partition(containerIdentifier: Village.container, environment: .development, owner: mia.name),
