@@ -38,9 +38,19 @@ struct RecordDatabase: Sendable {
         return try QueryRecordsResponse(json: try await carrier.send(.queryRecords, request.encoded()))
     }
 
+    /// Looks up any number of records, as many in a request as all servers permit: the command does not know the server's limit.
     func lookup(_ names: [String]) async throws -> [RecordResult] {
-        let request = LookupRecordsRequest(recordNames: names, zoneID: zoneID)
-        return try LookupRecordsResponse(json: try await carrier.send(.lookupRecords, request.encoded())).results
+        var parts = LookUpParts(names, .documentedWebServices)
+        var results: [RecordResult] = []
+        while let part = parts.next() {
+            let request = LookupRecordsRequest(recordNames: part, zoneID: zoneID)
+            do {
+                results += parts.take(try LookupRecordsResponse(json: try await carrier.send(.lookupRecords, request.encoded())).results)
+            } catch let error as WireError where error.nativeCode == .limitExceeded {
+                guard parts.halve() else { throw error }
+            }
+        }
+        return results
     }
 
     func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudWire
+import Synchronization
+import Testing
+
+@testable import TarnCommands
+
+/// Commands that look up more records than a request may have.
+@Suite struct RecordLookUpTests {
+    private static let names = (0..<450).map { "n\($0)" }
+
+    /// A server with a limit of the records of a request.
+    private final class LimitedCarrier: RecordCarrier {
+        private let recordsMax: Int
+        private let requests = Mutex<[Int]>([])
+
+        init(recordsMax: Int) { self.recordsMax = recordsMax }
+
+        /// The number of names in each request.
+        var counts: [Int] { requests.withLock { $0 } }
+
+        func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
+            let names = try LookupRecordsRequest(json: body).records.map(\.recordName)
+            requests.withLock { $0.append(names.count) }
+            guard names.count <= recordsMax else { throw WireError(.badRequest, "too many records", nativeCode: .limitExceeded) }
+            let results = names.map { RecordResult.record(Record(recordName: $0, recordType: "Note")) }
+            return LookupRecordsResponse(results: results).encoded()
+        }
+    }
+
+    @Test func aRequestHasAsManyNamesAsServersPermit() async throws {
+        let carrier = LimitedCarrier(recordsMax: 200)
+        let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).lookup(Self.names)
+        #expect(results.map(\.recordName) == Self.names)
+        #expect(carrier.counts == [200, 200, 50])
+    }
+
+    @Test func aRequestThatTheServerRejectsIsDivided() async throws {
+        let carrier = LimitedCarrier(recordsMax: 100)
+        let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).lookup(Self.names)
+        #expect(results.map(\.recordName) == Self.names)
+        #expect(carrier.counts == [200, 100, 100, 100, 100, 50])
+    }
+
+    @Test func aRecordThatIsRejectedAloneFails() async throws {
+        let carrier = LimitedCarrier(recordsMax: 0)
+        await #expect(throws: WireError.self) {
+            _ = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).lookup(["n0", "n1"])
+        }
+        #expect(carrier.counts == [2, 1])
+    }
+
+    @Test func getShowsMoreRecordsThanARequestMayHave() async {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", "iCloud.org.example.notes", "--data", folder.path]
+        #expect(await CommandRun(["user", "add", "mia", "--data", folder.path]).status == 0)
+        #expect(await CommandRun(["record", "put", "n449", "title=Milk", "--type", "Note"] + place).status == 0)
+        let run = await CommandRun(["record", "get"] + Self.names + place)
+        #expect(run.output.contains("Milk"), "\(run.notes)")
+        #expect(run.notes.split(separator: "\n").count == 449)
+        #expect(run.notes.contains("The record n448 does not exist"))
+    }
+}
