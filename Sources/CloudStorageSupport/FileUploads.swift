@@ -143,13 +143,9 @@ extension FileUploads {
             return true
         }
         guard isKept else { return false }
-        do {
-            _ = try await open(asset, part: part)
-            return true
-        } catch let failure as StorageFailure where failure == .missingFile {
-            // The upload replaces a lost object.
-            return false
-        }
+        if access(assetFolder.file(part: part, checksum: asset.checksum), R_OK) == 0 { return true }
+        // The upload replaces a lost object.
+        return try await objects.contains(asset, part: try await objectPart(of: part))
     }
 
     package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {

@@ -64,8 +64,11 @@ extension SQLiteServerStore {
     /// - Returns: `false` for an object that no record has, and that was removed since the copy of the database was made.
     private func copyObject(_ file: AssetElsewhere, to copy: DataFolder) async throws -> Bool {
         let reader: any AssetReader
+        var piece: [UInt8]
         do {
             reader = try await open(file.asset, part: file.part)
+            // The first read finds that an object was lost.
+            piece = try await reader.read(at: 0, count: Self.pieceBytes)
         } catch let failure as StorageFailure where failure == .missingFile {
             guard file.isNeeded else { return false }
             throw StorageFailure(.corrupt, "the object of an asset is missing")
@@ -77,9 +80,8 @@ extension SQLiteServerStore {
         defer { try? handle.close() }
         var offset: Int64 = 0
         while offset < reader.size {
-            let piece = try await reader.read(at: offset, count: Self.pieceBytes)
             guard !piece.isEmpty else { throw StorageFailure(.corrupt, "an object became shorter") }
-            try await DiskQueue.run {
+            try await DiskQueue.run { [piece] in
                 do {
                     try handle.write(contentsOf: Data(piece))
                 } catch {
@@ -87,6 +89,7 @@ extension SQLiteServerStore {
                 }
             }
             offset += Int64(piece.count)
+            piece = try await reader.read(at: offset, count: Self.pieceBytes)
         }
         return true
     }

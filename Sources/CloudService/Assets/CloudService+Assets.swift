@@ -74,10 +74,15 @@ extension CloudService {
     /// Until the operator mounts the volume, the devices of all users retry.
     private static let missingFolderRetrySeconds = 30.0
 
+    /// Bytes of a file that are read before the head of the response.
+    private static let firstBytes: Int64 = 1 << 18
+
     private func send(_ request: ServiceRequest, _ path: AssetPath) async throws -> ServiceResponse {
-        let opened: (any AssetReader)?
         do {
-            opened = try await assets.open(checksum: path.file, in: path.partition)
+            guard let reader = try await assets.open(checksum: path.file, in: path.partition) else {
+                throw WireError(.notFound, "the asset no longer exists")
+            }
+            return try await Self.response(to: request, path, reader)
         } catch let failure as StorageFailure where failure == .missingFile || failure == .missingFolder {
             // Devices continue without a lost file, since a retry does not help before the operator restores it. They wait for a volume that
             // is not mounted. The server's log has the failure.
@@ -89,7 +94,12 @@ extension CloudService {
             response.failure = failure
             return response
         }
-        guard let reader = opened else { throw WireError(.notFound, "the asset no longer exists") }
+    }
+
+    /// Reads the first bytes of the body before the head: an S3 store reports only then that it has lost the object, and a response that has
+    /// begun with status 200 can't become another one.
+    private static func response(to request: ServiceRequest, _ path: AssetPath, _ file: any AssetReader) async throws -> ServiceResponse {
+        var reader = file
         // A file never changes under its checksum, so the checksum is its tag.
         let tag = "\"\(path.file)\""
         var headers = [
@@ -101,6 +111,7 @@ extension CloudService {
             return ServiceResponse(status: 304, headers: headers, body: .bytes([]), endpoint: "asset/download")
         }
         if request.method == "HEAD" {
+            if reader.size > 0 { _ = try await reader.read(at: 0, count: 1) }
             headers.append(("Content-Length", String(reader.size)))
             return ServiceResponse(headers: headers, body: .bytes([]), endpoint: "asset/download")
         }
@@ -115,6 +126,10 @@ extension CloudService {
             range = asked
             status = 206
             headers.append(("Content-Range", "bytes \(asked.lowerBound)-\(asked.upperBound - 1)/\(reader.size)"))
+        }
+        if !range.isEmpty {
+            let first = try await reader.read(at: range.lowerBound, count: Int(min(firstBytes, range.upperBound - range.lowerBound)))
+            reader = PrefetchedReader(reader, first, at: range.lowerBound)
         }
         return ServiceResponse(status: status, headers: headers, body: .file(reader, range), endpoint: "asset/download")
     }

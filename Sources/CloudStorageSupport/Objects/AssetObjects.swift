@@ -42,8 +42,15 @@ package protocol AssetObjects: Sendable {
 
     /// Opens the object of an asset that has a row.
     ///
+    /// An object that the process knows is not requested: a reader of a lost one throws ``StorageFailure/missingFile`` at its first read.
+    ///
     /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` without an object.
     func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader
+
+    /// Whether an asset that has a row has an object. The store is asked, also for an object that the process knows.
+    ///
+    /// - Throws: `StorageFailure`.
+    func contains(_ asset: StoredAsset, part: Int64) async throws -> Bool
 
     /// Removes all objects of a partition.
     ///

@@ -133,24 +133,23 @@ package final class S3Assets: AssetObjects {
 
     package func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader {
         try await Self.translating {
-            S3Reader(asset: asset, name: try await presentName(of: asset, part: part), objects: self, readAhead: sharedWindows)
+            guard let name = try await name(of: asset, part: part) else { throw StorageFailure.missingFile }
+            return S3Reader(asset: asset, name: name, objects: self, readAhead: sharedWindows)
         }
     }
 
-    /// The newest object of an asset. A byte of a known one is read: a response must not begin if the store has lost the object since.
-    ///
-    /// - Throws: ``S3Failure``; ``StorageFailure/missingFile`` without an object.
-    private func presentName(of asset: StoredAsset, part: Int64) async throws -> ObjectName {
-        if asset.size > 0, let known = knownName(of: asset, part: part) {
-            do {
-                _ = try await client.get(known.key, 0..<1)
-                return known
-            } catch let failure as S3Failure where failure.isMissingObject {
-                forget(known)
+    package func contains(_ asset: StoredAsset, part: Int64) async throws -> Bool {
+        try await Self.translating {
+            if asset.size > 0, let known = knownName(of: asset, part: part) {
+                do {
+                    _ = try await client.get(known.key, 0..<1)
+                    return true
+                } catch let failure as S3Failure where failure.isMissingObject {
+                    forget(known)
+                }
             }
+            return try await name(of: asset, part: part) != nil
         }
-        guard let name = try await name(of: asset, part: part) else { throw StorageFailure.missingFile }
-        return name
     }
 
     private func knownName(of asset: StoredAsset, part: Int64) -> ObjectName? {

@@ -58,15 +58,21 @@ actor S3Reader: AssetReader {
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         guard offset >= 0, offset < size, count > 0 else { return [] }
-        if !(windowStart..<windowStart + Int64(window.count)).contains(offset) {
+        let end = offset + min(Int64(count), size - offset)
+        var bytes: [UInt8] = []
+        while case let next = offset + Int64(bytes.count), next < end {
+            let windowEnd = windowStart + Int64(window.count)
+            if (windowStart..<windowEnd).contains(next) {
+                bytes += window[Int(next - windowStart)..<Int(min(end, windowEnd) - windowStart)]
+                continue
+            }
             do {
-                try await fetch(at: offset, atLeast: min(count, Int(size - offset)))
+                try await fetch(at: next, atLeast: Int(end - next))
             } catch let failure as S3Failure {
                 throw failure.storageFailure
             }
         }
-        let start = Int(offset - windowStart)
-        return Array(window[start..<min(start + count, window.count)])
+        return bytes
     }
 
     private func fetch(at offset: Int64, atLeast count: Int) async throws {

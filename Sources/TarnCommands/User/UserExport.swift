@@ -127,11 +127,14 @@ struct UserExport {
             guard !FileManager.default.fileExists(atPath: path),
                 let reader = try await store.open(checksum: asset.fileChecksum, in: partition)
             else { continue }
+            // The first read finds that an object was lost: the export has no empty file in its place.
+            var piece = try await reader.read(at: 0, count: Self.pieceBytes)
             let copy = try UserExportFile(path)
             var offset: Int64 = 0
-            while case let piece = try await reader.read(at: offset, count: Self.pieceBytes), !piece.isEmpty {
+            while !piece.isEmpty {
                 try copy.write(piece)
                 offset += Int64(piece.count)
+                piece = try await reader.read(at: offset, count: Self.pieceBytes)
             }
             counts.files += 1
         }

@@ -146,6 +146,16 @@ import Testing
         #expect(try await reader.read(at: 100, count: 10).isEmpty)
     }
 
+    /// A read that begins in a window is not cut short at its end.
+    @Test func aReadAcrossWindowsIsComplete() async throws {
+        let shop = try Shop()
+        let asset = try await shop.upload("u", [0, 1, 2, 3, 4, 5, 6])
+        let reader = try #require(try await shop.store.open(checksum: asset.checksum, in: Self.mia))
+        #expect(try await reader.read(at: 0, count: 3) == [0, 1, 2])
+        #expect(try await reader.read(at: 1, count: 5) == [1, 2, 3, 4, 5])
+        #expect(try await reader.read(at: 4, count: 9) == [4, 5, 6])
+    }
+
     @Test func anObjectThatChangedIsNotReadToItsEnd() async throws {
         let shop = try Shop()
         let asset = try await shop.upload("u", [1, 2, 3])
@@ -175,7 +185,7 @@ import Testing
         #expect(try await shop.read(asset) == [1, 2, 3])
         let started = try shop.bucket.assets()
         for key in shop.bucket.keys { shop.bucket[key] = nil }
-        let known = await #expect(throws: StorageFailure.self) { try await shop.store.open(checksum: asset.checksum, in: Self.mia) }
+        let known = await #expect(throws: StorageFailure.self) { _ = try await shop.read(asset) }
         #expect(known == .missingFile)
         let unknown = await #expect(throws: StorageFailure.self) { try await started.open(asset, part: 1) }
         #expect(unknown == .missingFile)
