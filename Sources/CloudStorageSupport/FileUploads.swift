@@ -26,6 +26,9 @@ package protocol FileUploads: EngineStorage, AssetStorage {
     /// Whether there is a row for a file.
     func hasAsset(checksum: String, part: Int64) async throws -> Bool
 
+    /// Where the bytes of a file with a row are; ``AssetPlace/folder`` without one.
+    func place(ofAsset checksum: String, part: Int64) async throws -> AssetPlace
+
     /// The number in the names of a partition's objects: its own, or that of the database in which the partition began.
     func objectPart(of part: Int64) async throws -> Int64
 
@@ -39,13 +42,24 @@ package protocol FileUploads: EngineStorage, AssetStorage {
     ///
     /// An upload has one file: else one address, which is checked against the quota once, could store any number of them.
     ///
-    /// - Parameter move: Moves the file; called inside the unit, so that a removal cannot come between the file and its row.
+    /// - Parameters:
+    ///   - place: Where its bytes are.
+    ///   - move: Moves the file; called inside the unit, so that a removal cannot come between the file and its row.
     /// - Returns: Nil for an upload that does not exist.
     func store(
-        _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
+        _ arrived: StoredAsset, _ place: AssetPlace, ofUpload id: String, in partition: Partition, at now: Int64,
         _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset?
+}
+
+/// Where the bytes of a file are.
+package enum AssetPlace: Int64, Sendable {
+    /// Also of a file in the store whose row is from a format without places.
+    case folder = 0
+    case store = 1
+
+    package init(stored number: Int64) { self = number == 0 ? .folder : .store }
 }
 
 extension FileUploads {
@@ -114,14 +128,14 @@ extension FileUploads {
         _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
-        guard assetObjects != nil else { return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota, move) }
+        guard assetObjects != nil else { return try await store(arrived, .folder, ofUpload: id, in: partition, at: now, isOverQuota, move) }
         guard let objects = try await claimedObjects(makesOwner: true), let part = try await part(of: partition) else { return nil }
-        if try await isStored(arrived, in: partition, part: part, objects, at: now) {
-            return try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
+        if let place = try await place(ofStored: arrived, in: partition, part: part, objects, at: now) {
+            return try await store(arrived, place, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
         }
         let object = try await objects.add(arrived, at: path, part: try await objectPart(of: part))
         do {
-            let stored = try await store(arrived, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
+            let stored = try await store(arrived, .store, ofUpload: id, in: partition, at: now, isOverQuota) { _, _ in }
             if stored == nil { await objects.discard(object) }
             return stored
         } catch let error as WireError {
@@ -131,21 +145,21 @@ extension FileUploads {
         }
     }
 
-    /// Whether the bytes of a file are stored already, so that repeated uploads of one file have one object. If so, its row is kept for a day
-    /// from now: the caller may rely on the object that it has.
-    private func isStored(
-        _ asset: StoredAsset, in partition: Partition, part: Int64, _ objects: any AssetObjects, at now: Int64
-    ) async throws -> Bool {
-        guard try await hasAsset(checksum: asset.checksum, part: part) else { return false }
+    /// Where the bytes of a file are stored already, so that repeated uploads of one file have one object; nil if they are not. If so, its row
+    /// is kept for a day from now: the caller may rely on the object that it has.
+    private func place(
+        ofStored asset: StoredAsset, in partition: Partition, part: Int64, _ objects: any AssetObjects, at now: Int64
+    ) async throws -> AssetPlace? {
+        guard try await hasAsset(checksum: asset.checksum, part: part) else { return nil }
         let isKept = try await write(partition, .maintenance) { writer in
             guard try writer.asset(checksum: asset.checksum) != nil else { return false }
             try writer.touch(assets: [asset.checksum], at: now)
             return true
         }
-        guard isKept else { return false }
-        if access(assetFolder.file(part: part, checksum: asset.checksum), R_OK) == 0 { return true }
+        guard isKept else { return nil }
+        if access(assetFolder.file(part: part, checksum: asset.checksum), R_OK) == 0 { return .folder }
         // The upload replaces a lost object.
-        return try await objects.contains(asset, part: try await objectPart(of: part))
+        return try await objects.contains(asset, part: try await objectPart(of: part)) ? .store : nil
     }
 
     package func progress(ofUpload id: String, in partition: Partition) async throws -> UploadProgress? {
@@ -203,7 +217,7 @@ extension FileUploads {
     /// Opens the file of an asset that has a row.
     ///
     /// - Throws: `StorageFailure`; ``StorageFailure/missingFile`` if neither the data folder nor the store of objects has the file,
-    ///   ``StorageFailure/missingFolder`` if the folder has no file at all.
+    ///   ``StorageFailure/missingFolder`` if the file should be in the folder, and the folder has no file at all.
     package func open(_ asset: StoredAsset, part: Int64) async throws -> any AssetReader {
         let path = assetFolder.file(part: part, checksum: asset.checksum)
         if assetObjects == nil || access(path, R_OK) == 0 {
@@ -214,8 +228,13 @@ extension FileUploads {
                 throw assetFolder.isEmpty ? StorageFailure.missingFolder : .missingFile
             }
         }
-        guard let objects = try await claimedObjects() else { throw StorageFailure.missingFile }
-        return try await objects.open(asset, part: try await objectPart(of: part))
+        do {
+            guard let objects = try await claimedObjects() else { throw StorageFailure.missingFile }
+            return try await objects.open(asset, part: try await objectPart(of: part))
+        } catch let failure as StorageFailure where failure == .missingFile && assetFolder.isEmpty {
+            // A file from before the server had the store.
+            throw try await place(ofAsset: asset.checksum, part: part) == .folder ? StorageFailure.missingFolder : .missingFile
+        }
     }
 
     /// Removes objects that no row has.

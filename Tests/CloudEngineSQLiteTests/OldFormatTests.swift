@@ -4,6 +4,7 @@
 import CloudEngine
 import CloudEngineSQLite
 import CloudService
+import CloudStorageSupport
 import CloudWire
 import EngineFixtures
 import Foundation
@@ -96,7 +97,7 @@ import Testing
     }
 
     /// In each sample p3 is deleted.
-    @Test(arguments: ["format1", "format24"]) func tombstonesOfOldFoldersAreCounted(_ sample: String) async throws {
+    @Test(arguments: ["format1", "format24", "format25"]) func tombstonesOfOldFoldersAreCounted(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")
         let mia = bench.call(user: owner)
@@ -105,6 +106,15 @@ import Testing
         #expect(try await bench.read(mia) { _, view, _ in try view.state().tombstones } == 2)
         try await bench.store.removeExpired(now: .max / 2)
         #expect(try await bench.read(mia) { _, view, _ in try view.state().tombstones } == 0)
+        try bench.store.close()
+    }
+
+    /// The sample of format 25 has a file.
+    @Test func filesOfOldFoldersAreInTheFolder() async throws {
+        let bench = try await Self.open("format25")
+        let checksum = String(repeating: "ab", count: 32)
+        #expect(try await bench.sqliteStore.hasAsset(checksum: checksum, part: 1))
+        #expect(try await bench.sqliteStore.place(ofAsset: checksum, part: 1) == .folder)
         try bench.store.close()
     }
 
@@ -124,6 +134,7 @@ import Testing
             }
             try db.execute(sql: "DROP TRIGGER tombstones_are_removed")
             try db.execute(sql: "ALTER TABLE partitions DROP COLUMN tombstones")
+            try db.execute(sql: "ALTER TABLE assets DROP COLUMN in_store")
             try db.execute(sql: "PRAGMA user_version = 24")
         }
         try queue.close()
@@ -142,7 +153,7 @@ import Testing
             try bench.store.close()
             let queue = try DatabaseQueue(path: "\(bench.folder.path)/tarn.sqlite")
             return try queue.read { db in
-                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 25)
+                #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 26)
                 return Set(try String.fetchAll(db, sql: "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
             }
         }
@@ -169,7 +180,7 @@ import Testing
     }
 
     /// Format 18 named the owner in each row, and had an index of times; up to format 20 the table had no row IDs.
-    @Test(arguments: ["format18", "format20", "format21", "format22", "format23", "format24"])
+    @Test(arguments: ["format18", "format20", "format21", "format22", "format23", "format24", "format25"])
     func changeLogsOfOldFoldersKeepTheirAuthorsAndExpire(_ sample: String) async throws {
         let bench = try await Self.open(sample)
         let owner = try await bench.store.userRecordName(account: 1, containerIdentifier: "iCloud.org.example.notes", proposal: "")

@@ -3,7 +3,7 @@
 
 package import CloudEngine
 package import CloudService
-import CloudStorageSupport
+package import CloudStorageSupport
 import CloudWire
 import Foundation
 import SystemSupport
@@ -19,7 +19,7 @@ extension PostgresServerStore: FileUploads {
 
     /// The unit may run again after a conflict, when the file has been moved already.
     package func store(
-        _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
+        _ arrived: StoredAsset, _ place: AssetPlace, ofUpload id: String, in partition: Partition, at now: Int64,
         _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
@@ -29,9 +29,9 @@ extension PostgresServerStore: FileUploads {
             if let asset = try upload.existingAsset(arrived) { return asset }
             try unit.run(
                 """
-                INSERT INTO assets (part, checksum, size, since) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (part, checksum) DO UPDATE SET since = excluded.since
-                """, [unit.part, arrived.checksum, arrived.size, now], changing: .assets)
+                INSERT INTO assets (part, checksum, size, since, in_store) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (part, checksum) DO UPDATE SET since = excluded.since, in_store = excluded.in_store
+                """, [unit.part, arrived.checksum, arrived.size, now, place.rawValue], changing: .assets)
             try unit.run(
                 "UPDATE uploads SET checksum = $3, size = $4 WHERE part = $1 AND id = $2", [unit.part, id, arrived.checksum, arrived.size],
                 changing: .uploads)
@@ -64,6 +64,13 @@ extension PostgresServerStore: FileUploads {
         try await reading { connection in
             try !connection.query("SELECT size FROM assets WHERE part = $1 AND checksum = $2", [part, checksum]).rows.isEmpty
         }
+    }
+
+    package func place(ofAsset checksum: String, part: Int64) async throws -> AssetPlace {
+        let number: Int64? = try await reading { connection in
+            try connection.query("SELECT in_store FROM assets WHERE part = $1 AND checksum = $2", [part, checksum]).rows.first.map { $0[0] }
+        }
+        return AssetPlace(stored: number ?? 0)
     }
 
     package func objectPart(of part: Int64) async throws -> Int64 {

@@ -18,7 +18,8 @@ package enum PostgresFormat {
     /// 5: indexes of uploads without a complete file, and of deleted zones.
     /// 6: partial indexes (``formerIndexes``).
     /// 7: partitions know how many tombstones they have. A process of the version before counts none; housekeeping counts them daily.
-    static let current: Int64 = 7
+    /// 8: assets know whether their bytes are in an S3-compatible store. A process of the version before notes none.
+    static let current: Int64 = 8
 
     private static let serverTables = [
         "CREATE TABLE IF NOT EXISTS meta (key text COLLATE \"C\" NOT NULL PRIMARY KEY, value bytea NOT NULL)",

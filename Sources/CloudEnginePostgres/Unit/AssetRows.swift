@@ -17,6 +17,8 @@ enum AssetRows {
             part bigint NOT NULL, checksum text COLLATE "C" NOT NULL, size bigint NOT NULL, since bigint NOT NULL,
             PRIMARY KEY (part, checksum))
         """,
+        // Format 8.
+        "ALTER TABLE assets ADD COLUMN IF NOT EXISTS in_store bigint NOT NULL DEFAULT 0",
         """
         CREATE TABLE IF NOT EXISTS asset_links (
             part bigint NOT NULL, zone bigint NOT NULL, checksum text COLLATE "C" NOT NULL, fields bigint NOT NULL,

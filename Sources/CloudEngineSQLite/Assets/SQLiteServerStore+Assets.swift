@@ -23,7 +23,7 @@ extension SQLiteServerStore: FileUploads {
     }
 
     package func store(
-        _ arrived: StoredAsset, ofUpload id: String, in partition: Partition, at now: Int64,
+        _ arrived: StoredAsset, _ place: AssetPlace, ofUpload id: String, in partition: Partition, at now: Int64,
         _ isOverQuota: @escaping @Sendable (any PartitionReader) throws -> Bool,
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
@@ -34,9 +34,9 @@ extension SQLiteServerStore: FileUploads {
             if let asset = try upload.existingAsset(arrived) { return asset }
             try unit.run(
                 """
-                INSERT INTO assets (part, checksum, size, since) VALUES (?, ?, ?, ?)
-                ON CONFLICT (part, checksum) DO UPDATE SET since = excluded.since
-                """, [part, arrived.checksum, arrived.size, now])
+                INSERT INTO assets (part, checksum, size, since, in_store) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (part, checksum) DO UPDATE SET since = excluded.since, in_store = excluded.in_store
+                """, [part, arrived.checksum, arrived.size, now, place.rawValue])
             try unit.run(
                 "UPDATE uploads SET checksum = ?, size = ? WHERE part = ? AND id = ?",
                 [arrived.checksum, arrived.size, part, id])
@@ -63,6 +63,13 @@ extension SQLiteServerStore: FileUploads {
 
     package func hasAsset(checksum: String, part: Int64) async throws -> Bool {
         try await reading { try $0.row("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]) != nil }
+    }
+
+    package func place(ofAsset checksum: String, part: Int64) async throws -> AssetPlace {
+        let number: Int64? = try await reading {
+            try $0.row("SELECT in_store FROM assets WHERE part = ? AND checksum = ?", [part, checksum]).map { $0[0] }
+        }
+        return AssetPlace(stored: number ?? 0)
     }
 
     package func objectPart(of part: Int64) async throws -> Int64 { try await reading { try ObjectParts.number(of: part, $0) } }

@@ -36,6 +36,7 @@ extension SQLiteServerStore {
                     if hasObjects {
                         try database.write { db in
                             try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [Self.assetOwnerKey])
+                            try db.execute(sql: "UPDATE assets SET in_store = 0 WHERE in_store <> 0")
                         }
                     }
                     let result = try Self.copyAssets(of: database, from: source, to: copy, hasObjects: hasObjects)
@@ -69,7 +70,7 @@ extension SQLiteServerStore {
             reader = try await open(file.asset, part: file.part)
             // The first read finds that an object was lost.
             piece = try await reader.read(at: 0, count: Self.pieceBytes)
-        } catch let failure as StorageFailure where failure == .missingFile {
+        } catch let failure as StorageFailure where failure == .missingFile || failure == .missingFolder {
             guard file.isNeeded else { return false }
             throw StorageFailure(.corrupt, "the object of an asset is missing")
         }

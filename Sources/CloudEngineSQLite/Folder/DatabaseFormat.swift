@@ -59,6 +59,8 @@ enum DatabaseFormat: Int, CaseIterable {
     case passwordNetworks = 24
     /// A database knows how many tombstones it has, and sizes of records count owners, participants and short elements.
     case tombstones = 25
+    /// Assets know whether their bytes are in an S3-compatible store.
+    case assetPlaces = 26
 
     static let current = DatabaseFormat.allCases[DatabaseFormat.allCases.count - 1]
 
@@ -90,6 +92,7 @@ enum DatabaseFormat: Int, CaseIterable {
         case .partialIndexes: Self.partialIndexStatements
         case .passwordNetworks: SQLiteServerStore.networkTable
         case .tombstones: Self.tombstoneCount
+        case .assetPlaces: "ALTER TABLE assets ADD COLUMN in_store INTEGER NOT NULL DEFAULT 0;"
         }
     }
 

@@ -373,6 +373,8 @@ import Testing
         #expect(try await shop.store.backUp(to: copy.path) == 1)
         let restored = try SQLiteServerStore(path: copy.path, use: .server, passwordRounds: 16)
         #expect(try await restored.assetOwner(makesOne: false) == nil)
+        #expect(try await shop.store.place(ofAsset: asset.checksum, part: 1) == .store)
+        #expect(try await restored.place(ofAsset: asset.checksum, part: 1) == .folder)
         let reader = try #require(try await restored.open(checksum: asset.checksum, in: Self.mia))
         #expect(try await reader.read(at: 0, count: 9) == [1, 2, 3, 4, 5])
         try restored.close()
@@ -417,6 +419,8 @@ import Testing
                 return
             }
             #expect(try await send([], at: 3, isLast: true, to: stores[0]) == .complete(asset))
+            let part = try #require(try await stores[0].part(of: Self.mia))
+            #expect(try await stores[0].place(ofAsset: asset.checksum, part: part) == .store)
             let reader = try #require(try await stores[0].open(checksum: asset.checksum, in: Self.mia))
             #expect(try await reader.read(at: 0, count: 9) == [1, 2, 3, 4, 5])
             #expect(bucket.keys.count == 1)

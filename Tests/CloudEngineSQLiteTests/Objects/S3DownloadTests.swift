@@ -4,6 +4,7 @@
 import CloudEngineSQLite
 import CloudService
 import CloudWire
+import Foundation
 import TestBasics
 import Testing
 
@@ -18,14 +19,16 @@ import Testing
         /// Bytes that the HTTP server reads at once.
         private static let pieceBytes = 1 << 18
 
-        let folder = TemporaryFolder()
-        let bucket = MemoryBucket()
+        let folder: TemporaryFolder
+        let bucket: MemoryBucket
         let store: SQLiteServerStore
         private let service: CloudService
 
-        init() throws {
-            let store = try SQLiteServerStore(
-                path: folder.path, use: .server, objects: try bucket.assets(partBytes: 1 << 20), passwordRounds: 16)
+        /// - Parameter hasStore: `false` for a server that stores all files in its folder.
+        init(folder: TemporaryFolder = TemporaryFolder(), bucket: MemoryBucket = MemoryBucket(), hasStore: Bool = true) throws {
+            (self.folder, self.bucket) = (folder, bucket)
+            let objects = hasStore ? try bucket.assets(partBytes: 1 << 20) : nil
+            let store = try SQLiteServerStore(path: folder.path, use: .server, objects: objects, passwordRounds: 16)
             let (clock, bytes) = (bucket.clock, SeededBytes())
             service = CloudService(
                 engine: Engine(sealer: store.sealer), storage: store, accounts: store, assets: store, push: PushHub(now: { clock.now }),
@@ -118,5 +121,45 @@ import Testing
         for _ in 0..<4 { server.bucket.intercept { _ in S3Response(status: 0) } }
         #expect(await server.respond("GET", asset).status == 503)
         #expect(await server.respond("GET", asset).status == 200)
+    }
+
+    /// A file from before the server had the store is in the folder, of which the volume is not mounted.
+    @Test(arguments: [false, true]) func aMissingFolderOfFormerFilesIsTemporary(_ isMountPoint: Bool) async throws {
+        let files = FileManager.default
+        let former = try Server(hasStore: false)
+        let old = try await former.upload([1, 2])
+        try former.store.close()
+        let server = try Server(folder: former.folder, bucket: former.bucket)
+        let new = try await server.upload([3, 4])
+        let (folder, unmounted) = ("\(former.folder.path)/assets", "\(former.folder.path)/unmounted")
+        try files.moveItem(atPath: folder, toPath: unmounted)
+        if isMountPoint { try files.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+        let missing = await server.respond("GET", old)
+        #expect(missing.status == 503)
+        #expect(missing.failure == .missingFolder)
+        #expect(try await server.bytes(await server.respond("GET", new)) == [3, 4])
+        // A lost object was never in the folder, whether the process knows its name or not.
+        for key in server.bucket.keys { server.bucket[key] = nil }
+        #expect(await server.respond("GET", new).status == 404)
+        #expect(await server.respond("GET", new).status == 404)
+
+        if isMountPoint { try files.removeItem(atPath: folder) }
+        try files.moveItem(atPath: unmounted, toPath: folder)
+        #expect(try await server.bytes(await server.respond("GET", old)) == [1, 2])
+        try files.removeItem(atPath: server.store.assetFolder.file(part: 1, checksum: old.checksum))
+        #expect(await server.respond("GET", old).status == 404, "the folder has others")
+    }
+
+    /// The upload of a file whose volume is not mounted makes an object, and the folder is not needed any more.
+    @Test func anUploadReplacesAFileOfAMissingFolder() async throws {
+        let former = try Server(hasStore: false)
+        let asset = try await former.upload([1, 2])
+        try former.store.close()
+        let server = try Server(folder: former.folder, bucket: former.bucket)
+        #expect(try await server.store.place(ofAsset: asset.checksum, part: 1) == .folder)
+        try FileManager.default.removeItem(atPath: "\(former.folder.path)/assets")
+        #expect(try await server.upload([1, 2]) == asset)
+        #expect(try await server.store.place(ofAsset: asset.checksum, part: 1) == .store)
+        #expect(try await server.bytes(await server.respond("GET", asset)) == [1, 2])
     }
 }

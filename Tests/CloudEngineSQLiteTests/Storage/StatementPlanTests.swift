@@ -71,6 +71,8 @@ import Testing
             PlanException(
                 "UPDATE partitions SET tombstones = 0", "SCAN partitions",
                 because: "A move from PostgreSQL counts the tombstones of every partition, once."),
+            PlanException(
+                "UPDATE assets SET in_store = 0…", "SCAN assets", because: "A backup has the files of all assets in its folder."),
             PlanException("", "SCAN server_keys", because: "It has a row for each server-to-server key that an operator made."),
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
             PlanException("", "SCAN meta", because: "A move copies the values of the server, of which there are some tens."),
