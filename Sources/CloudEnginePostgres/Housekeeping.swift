@@ -36,6 +36,7 @@ extension PostgresServerStore {
         assetFolder.removeIncoming(untouchedForSeconds: 2 * Self.unusedMilliseconds / 1000)
         try await removeUnreferencedObjects(now: now)
         try await removeFormerIndexes()
+        try await countRecordSizes()
     }
 
     private func sweep(_ partition: Partition, _ part: Int64, term: HistoryTerm?, now: Int64) async throws {

@@ -18,8 +18,10 @@ package enum PostgresFormat {
     /// 5: indexes of uploads without a complete file, and of deleted zones.
     /// 6: partial indexes (``formerIndexes``).
     /// 7: partitions know how many tombstones they have. A process of the version before counts none; housekeeping counts them daily.
-    /// 8: assets know whether their bytes are in an S3-compatible store. A process of the version before notes none.
+    /// 8: assets know whether their bytes are in an S3-compatible store. A process of the version before notes none. Sizes of records of all
+    /// formats are counted, a day later.
     static let current: Int64 = 8
+    private static let sizeCount: Int64 = 8
 
     private static let serverTables = [
         "CREATE TABLE IF NOT EXISTS meta (key text COLLATE \"C\" NOT NULL PRIMARY KEY, value bytea NOT NULL)",
@@ -73,14 +75,14 @@ package enum PostgresFormat {
         guard version <= current else { throw StorageFailure(.newerFormat, "the database was written by a newer version") }
         guard version > 0 || makesTables else { throw StorageFailure.noData }
         guard version < current else { return }
-        try makeTables(connection)
+        try makeTables(connection, hasSizesToCount: (1..<sizeCount).contains(version))
     }
 
     /// Time for a statement of the tables: an index of a large table takes longer than a statement of a session may.
     private static let statementSeconds = 86_400.0
 
     /// The connection of a start and that of a move have no limit of statements from then on.
-    private static func makeTables(_ connection: PostgresConnection) throws {
+    private static func makeTables(_ connection: PostgresConnection, hasSizesToCount: Bool) throws {
         let answerSeconds = connection.answerSeconds
         connection.answerSeconds = statementSeconds
         defer { connection.answerSeconds = answerSeconds }
@@ -88,9 +90,23 @@ package enum PostgresFormat {
         // In a transaction of its own: a statement that fails would undo it.
         try connection.synchronize()
         for table in tables { try make(table, connection) }
+        if hasSizesToCount { try PostgresMeta(connection).set(ServerValue.sizesToCount, to: 1) }
         try PostgresMeta(connection).set(ServerValue.formatKey, to: current)
         try connection.send(setTime, [ServerValue.formatTimeKey])
         try connection.synchronize()
+    }
+
+    /// Whether ``PostgresServerStore/countRecordSizes()`` has anything to do: the value `$1` exists, and the format has been set for `$3`
+    /// milliseconds.
+    private static let selectSizesToCount = """
+        SELECT 1 FROM meta WHERE key = $1
+        AND coalesce((SELECT convert_from(value, 'UTF8')::bigint FROM meta WHERE key = $2), 0)
+            <= (extract(epoch FROM now()) * 1000)::bigint - $3::bigint
+        """
+
+    static func hasSizesToCount(_ connection: PostgresConnection) throws -> Bool {
+        let values: PostgresValues = [ServerValue.sizesToCount, ServerValue.formatTimeKey, formerMilliseconds]
+        return try !connection.query(selectSizesToCount, values).rows.isEmpty
     }
 
     /// Names of former indexes that no process needs any more.

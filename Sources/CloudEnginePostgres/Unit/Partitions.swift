@@ -47,6 +47,8 @@ enum PartitionRows {
         """,
         // Format 7. The next housekeeping of each partition counts those that there are.
         "ALTER TABLE partitions ADD COLUMN IF NOT EXISTS tombstones bigint NOT NULL DEFAULT 0",
+        // Format 8. 0 until the sizes of records that there are were counted: partitions of former formats, or of their processes.
+        "ALTER TABLE partitions ADD COLUMN IF NOT EXISTS sized bigint NOT NULL DEFAULT 0",
         """
         CREATE TABLE IF NOT EXISTS restores (
             part bigint NOT NULL PRIMARY KEY, epoch bigint NOT NULL, counter bigint NOT NULL, next_epoch bigint NOT NULL)
@@ -59,7 +61,7 @@ enum PartitionRows {
     private static let columns =
         "container, environment, scope, owner, epoch, counter, floor, record_bytes, asset_bytes, answer_bytes, tombstones"
     static let make = """
-        INSERT INTO partitions (part, container, environment, scope, owner, epoch) VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO partitions (part, container, environment, scope, owner, epoch, sized) VALUES ($1, $2, $3, $4, $5, $6, 1)
         ON CONFLICT (part) DO NOTHING
         """
     static let read = "SELECT \(columns) FROM partitions WHERE part = $1"
@@ -70,6 +72,16 @@ enum PartitionRows {
         """
     static let restart = "UPDATE partitions SET epoch = epoch + 1, floor = 0 WHERE part = $1"
     static let raiseFloor = "UPDATE partitions SET floor = greatest(floor, $2) WHERE part = $1"
+
+    // MARK: Sizes of records
+
+    static let unsized = """
+        SELECT container, environment, scope, owner, part FROM partitions WHERE part > $1 AND sized = 0 ORDER BY part LIMIT $2
+        """
+    static let setSized = "UPDATE partitions SET sized = 1 WHERE part = $1 AND sized = 0 RETURNING 1"
+    static let endSizeCount = "DELETE FROM meta WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM partitions WHERE sized = 0)"
+
+    // MARK: Counters
 
     static let counters = """
         SELECT container, environment, scope, owner, counter FROM partitions WHERE container = $1 AND environment = $2 ORDER BY part

@@ -301,6 +301,11 @@ package final class SQLiteMoveEnd: MoveEnd {
         // PostgreSQL's numbers of tombstones are those of its last housekeeping.
         try db.execute(sql: "UPDATE partitions SET tombstones = 0")
         try db.execute(sql: DatabaseFormat.countTombstones)
+        // PostgreSQL's housekeeping has not counted the sizes of all records yet.
+        if try Row.fetchOne(db, sql: "SELECT 1 FROM meta WHERE key = ?", arguments: [ServerValue.sizesToCount]) != nil {
+            try DatabaseFormat.countRecordBytes(db)
+            try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [ServerValue.sizesToCount])
+        }
         for trigger in triggers { try db.execute(sql: trigger) }
         try db.execute(sql: "DROP TRIGGER IF EXISTS move_change_log_days")
         try db.execute(sql: "DROP INDEX IF EXISTS \(Self.versionsIndex)")

@@ -124,8 +124,8 @@ package enum MovedTables {
 
     /// Columns of PostgreSQL alone.
     private static let ofPostgres: [String: [String: Rule]] = [
-        // The first sweep after the move computes when the next one is due.
-        "partitions": ["due": .constant(0)],
+        // The first sweep after the move computes when the next one is due. SQLite's sizes of records are counted.
+        "partitions": ["due": .constant(0), "sized": .constant(1)],
         // Unique among the versions of a record. Numbers of changes are positive, so a later version never has the same.
         "record_versions": ["change": .expression("-rowid")],
     ]

@@ -28,13 +28,16 @@ package enum ServerValue {
     /// The identifier by which an S3-compatible store of assets knows its database.
     package static let assetOwner = "assets.owner"
 
+    /// Exists while PostgreSQL has records whose sizes are not in the usage.
+    package static let sizesToCount = "sizes.uncounted"
+
     /// Values that one of the databases derives from its rows: they may be greater in the destination.
     package static let derived: Set<String> = [lastAudit, lastToken]
 
     private static let forms: [String: Form] = [
         SealingKeys.firstKey: .bytes, "sealer.identity": .bytes, SealingKeys.currentKey: .number, "epoch.first": .number,
         "history": .text, assetOwner: .text, "removed.account": .number, "removed.part": .number, revocations: .number,
-        lastAudit: .number, lastToken: .number,
+        lastAudit: .number, lastToken: .number, sizesToCount: .number,
     ]
 
     /// How both databases store a value.

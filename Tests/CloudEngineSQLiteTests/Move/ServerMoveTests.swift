@@ -314,5 +314,37 @@
             #expect(answer?.body == [1, 2])
             try new.close()
         }
+
+        /// The housekeeping on PostgreSQL counts the sizes of former records a day after an upgrade. A move before that counts them, too.
+        @Test func aMoveToSQLiteCountsSizesOfFormerRecords() async throws {
+            let (folder, new, partition) = (TemporaryFolder(), TemporaryFolder(), Self.partition)
+            let server = try #require(TemporaryPostgres.shared)
+            let address = try server.makeDatabase()
+            let store = try PostgresServerStore(address: address, assets: folder.path, connections: 2, passwordRounds: 16)
+            let record = CloudWire.Record(recordName: "p1", recordType: "Plant", fields: ["name": Field(.string("Fern"))])
+            try await store.write(partition) { unit in
+                let usage = StoredBytes(records: 3)
+                let number = try unit.raiseCounter(by: 2, adding: usage)
+                var zone = StoredZone(key: number - 1, name: "Garden", change: number)
+                zone.usage = usage
+                try unit.save(zone, at: 1000)
+                try unit.save([StoredRecord(record: record, change: number)], in: zone.key, at: 1000)
+            }
+            try store.close()
+            let statements = ["UPDATE partitions SET sized = 0", "INSERT INTO meta (key, value) VALUES ('sizes.uncounted', '1')"]
+            try server.sql(statements.joined(separator: "; "), on: address)
+            _ = try Self.moveBack(from: address, assets: folder.path, to: new.path)
+            let moved = try SQLiteServerStore(path: new.path, use: .server, passwordRounds: 16)
+            let (state, zone) = try await moved.read(partition) { (try $0.state(), try $0.zone(named: "Garden")) }
+            #expect(state.usage.records == Int64(RecordSize.bytes(of: record)))
+            #expect(zone?.usage.records == Int64(RecordSize.bytes(of: record)))
+            try moved.close()
+
+            // Nothing is left to count, here or after a move back.
+            let other = try server.makeDatabase()
+            _ = try Self.move(from: new.path, to: other)
+            let left = "SELECT (SELECT sum(sized) FROM partitions), (SELECT count(*) FROM meta WHERE key = 'sizes.uncounted')"
+            #expect(try server.sql(left, on: other).trimmingCharacters(in: .whitespacesAndNewlines) == "1|0")
+        }
     }
 #endif

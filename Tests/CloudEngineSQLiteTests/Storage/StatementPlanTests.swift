@@ -72,6 +72,9 @@ import Testing
                 "UPDATE partitions SET tombstones = 0", "SCAN partitions",
                 because: "A move from PostgreSQL counts the tombstones of every partition, once."),
             PlanException(
+                "UPDATE zones SET record_bytes = 0…", "SCAN zones",
+                because: "A move from PostgreSQL counts the sizes of all records, if its server has not."),
+            PlanException(
                 "UPDATE assets SET in_store = 0…", "SCAN assets", because: "A backup has the files of all assets in its folder."),
             PlanException("", "SCAN server_keys", because: "It has a row for each server-to-server key that an operator made."),
             PlanException("", "SCAN api_tokens", because: "It has a row for each API token that an operator made."),
