@@ -50,11 +50,19 @@ struct CloudEnd: Sendable {
     }
 
     /// Names of custom zones.
+    ///
+    /// - Throws: `CommandError` for a zone that the server could not list: it would be missing without an error.
     func zones() async throws -> [String] {
-        try await patience { try await client.listZones() }.zones.compactMap { result in
-            guard case .zone(let zone) = result, zone.zoneID.zoneName != ZoneID.defaultZoneName else { return nil }
-            return zone.zoneID.zoneName
-        }.sorted()
+        var names: [String] = []
+        for result in try await patience({ try await client.listZones() }).zones {
+            switch result {
+            case .zone(let zone): if !zone.zoneID.isDefaultZone { names.append(zone.zoneID.zoneName) }
+            case .deleted: break
+            case .failure(let zone, let error):
+                throw CommandError("\(name) did not list the zone \(zone.zoneName): \(error.reason).")
+            }
+        }
+        return names.sorted()
     }
 
     /// Creates zones that don't exist yet.
@@ -75,6 +83,8 @@ struct CloudEnd: Sendable {
         var deletions: [String]
         var position: String?
         var isLast: Bool
+        /// Reasons of records that the server lists and could not return, by their names.
+        var failures: [String: String] = [:]
     }
 
     /// The next page of a part.
@@ -95,9 +105,16 @@ struct CloudEnd: Sendable {
             // The record type does not exist on this side.
             return Page(records: [], deletions: [], position: nil, isLast: true)
         }
-        let records = response.results.compactMap { if case .record(let record) = $0 { record } else { nil } }
-        return Page(
-            records: records, deletions: [], position: response.continuationMarker, isLast: response.continuationMarker == nil)
+        var page = Page(records: [], deletions: [], position: response.continuationMarker, isLast: response.continuationMarker == nil)
+        for result in response.results {
+            switch result {
+            case .record(let record): page.records.append(record)
+            // The record was deleted after the index listed it.
+            case .failure(_, let error, _) where error.code == .notFound: break
+            case .failure(let name, let error, _): page.failures[name] = error.reason
+            }
+        }
+        return page
     }
 
     private func zonePage(_ zone: String, after position: String?) async throws -> Page {
@@ -106,9 +123,18 @@ struct CloudEnd: Sendable {
         let response = try await patience { try await client.zoneChanges(ZoneChangesRequest(zones: [query])) }
         switch response.zones.first {
         case .changes(let changes)?:
-            return Page(
-                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
-                position: changes.syncToken, isLast: !changes.moreComing)
+            var page = Page(records: [], deletions: [], position: changes.syncToken, isLast: !changes.moreComing)
+            for record in changes.records {
+                if record.isDeleted {
+                    page.deletions.append(record.recordName)
+                } else if record.recordType.isEmpty {
+                    // The error dictionary of a record has its name and no type.
+                    page.failures[record.recordName] = "\(name) did not return the record"
+                } else {
+                    page.records.append(record)
+                }
+            }
+            return page
         case .failure(_, let error)?: throw CKError(error)
         case nil: throw CommandError("\(name) returned no changes of the zone \(zone).")
         }
@@ -118,20 +144,38 @@ struct CloudEnd: Sendable {
     ///
     /// - Throws: `CKError` if the request failed, also with ``CloudKit/CKError/isZoneMissing``: that says nothing about the records.
     func records(_ names: [String], inZone zone: String) async throws -> [String: Record] {
-        var found: [String: Record] = [:]
-        var parts = LookUpParts(names, .documentedWebServices)
-        while let results = try await patience({ try await client.lookUp(&parts, in: ZoneID(zoneName: zone)) }) {
-            for result in results {
-                switch result {
-                case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
-                case .failure(_, let error, _) where error.code == .notFound: break
-                case .failure(_, let error, _) where error.code == .zoneNotFound: throw CKError(error)
-                case .failure(let name, let error, _):
-                    throw CommandError("\(self.name) did not return the record \(name): \(error.reason).")
-                }
-            }
+        let (found, failures) = try await lookUp(names, inZone: zone)
+        if let (name, error) = failures.min(by: { $0.key < $1.key }) {
+            throw CommandError("\(self.name) did not return the record \(name): \(error.reason).")
         }
         return found
+    }
+
+    /// The records of these names that exist, and the errors of those that the server could not return.
+    ///
+    /// - Throws: As ``records(_:inZone:)`` for a request that failed.
+    func lookUp(_ names: [String], inZone zone: String) async throws -> (found: [String: Record], failures: [String: WireError]) {
+        var found: [String: Record] = [:]
+        var failures: [String: WireError] = [:]
+        var names = names
+        while true {
+            failures = [:]
+            var parts = LookUpParts(names, .documentedWebServices)
+            while let results = try await patience({ try await client.lookUp(&parts, in: ZoneID(zoneName: zone)) }) {
+                for result in results {
+                    switch result {
+                    case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
+                    case .failure(_, let error, _) where error.code == .notFound: break
+                    case .failure(_, let error, _) where error.code == .zoneNotFound: throw CKError(error)
+                    case .failure(let name, let error, _): failures[name] = error
+                    }
+                }
+            }
+            // No documented code is about a response without room for all records: those that failed are requested without the others.
+            if failures.isEmpty || failures.count >= names.count { break }
+            names = failures.keys.sorted()
+        }
+        return (found, failures)
     }
 
     // MARK: Writing
@@ -152,17 +196,45 @@ struct CloudEnd: Sendable {
 
     // MARK: Assets
 
+    /// A field of a record with an asset.
+    struct AssetPlace: Sendable {
+        var recordName: String
+        var field: String
+        var zone: String
+    }
+
     /// Runs `body` with the content of an asset in a file that only this user can read.
-    func withContent<Value>(of asset: AssetValue, _ body: (URL) async throws -> Value) async throws -> Value {
+    ///
+    /// Addresses expire, possibly before all assets of a page are downloaded: the record is then requested for the present one.
+    func withContent<Value>(
+        of asset: AssetValue, at place: AssetPlace, _ body: (URL) async throws -> Value
+    ) async throws -> Value {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-asset-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }
-        try await patience { try await client.downloadAsset(asset, to: url) }
+        do {
+            try await patience { try await client.downloadAsset(asset, to: url) }
+        } catch let error as CKError where error.code == .assetNotAvailable {
+            guard let renewed = try await renew(asset, at: place) else { throw error }
+            try await patience { try await client.downloadAsset(renewed, to: url) }
+        }
         return try await body(url)
     }
 
+    /// The asset with its present address; nil if the record no longer has it.
+    private func renew(_ asset: AssetValue, at place: AssetPlace) async throws -> AssetValue? {
+        let record = try await records([place.recordName], inZone: place.zone)[place.recordName]
+        var assets: [AssetValue] = []
+        switch record?.fields[place.field]?.value {
+        case .asset(let asset)?: assets = [asset]
+        case .list(let elements, of: .asset)?: for case .asset(let asset) in elements { assets.append(asset) }
+        default: break
+        }
+        return assets.first { $0.fileChecksum == asset.fileChecksum && $0.size == asset.size }
+    }
+
     /// SHA-256 of an asset's content.
-    func digest(of asset: AssetValue) async throws -> [UInt8] {
-        try await withContent(of: asset) { url in
+    func digest(of asset: AssetValue, at place: AssetPlace) async throws -> [UInt8] {
+        try await withContent(of: asset, at: place) { url in
             let file = try FileHandle(forReadingFrom: url)
             defer { try? file.close() }
             var hash = SHA256()
@@ -175,4 +247,7 @@ struct CloudEnd: Sendable {
 extension CKError {
     /// Whether the zone of the request does not exist, or no longer.
     var isZoneMissing: Bool { code == .zoneNotFound || code == .userDeletedZone }
+
+    /// Whether the server does not have the content of an asset, or not at its address.
+    var isAssetMissing: Bool { userInfo[CKError.assetMissingKey] != nil }
 }

@@ -45,9 +45,17 @@ struct RecordComparer {
             } catch let error as CKError where error.isZoneMissing {
                 return
             }
+            if let (name, reason) = page.failures.min(by: { $0.key < $1.key }) {
+                throw CommandError(
+                    "\(end.name) lists the record \(name) of \(part.shown) and does not return it (\(reason)): try again later.")
+            }
             try await body(&self, page.records.filter(CopiedRecord.isCopied))
             progress(compared)
-            guard !page.isLast, page.position != position else { return }
+            if page.isLast { return }
+            // The records behind it would count as equal.
+            guard page.position != position else {
+                throw CommandError("\(end.name) returned the same page of \(part.shown) twice: try again later.")
+            }
             position = page.position
         }
     }
@@ -60,15 +68,25 @@ struct RecordComparer {
                 found(.onlyInICloud, record, part)
                 continue
             }
-            let comparison = RecordComparison(iCloud: record, tarn: other)
+            let comparison = RecordComparison(iCloud: record, tarn: other, inZone: part.zone)
             var fields = comparison.fields
             for (field, one, other) in comparison.undecided where !fields.contains(field) {
-                if try await iCloud.digest(of: one) != tarn.digest(of: other) { fields.append(field) }
+                let place = CloudEnd.AssetPlace(recordName: record.recordName, field: field, zone: part.zone)
+                if try await !hasEqualContents(one, other, at: place) { fields.append(field) }
             }
             var differences = comparison.differences
             if !fields.isEmpty { differences.append(.fields(fields.sorted())) }
             if !differences.isEmpty { differing += 1 }
             for difference in differences { report(part.zone, record.recordName, record.recordType, difference) }
+        }
+    }
+
+    /// Whether two assets have the same content. An asset without its content, which a server lost, equals no other.
+    private func hasEqualContents(_ one: AssetValue, _ other: AssetValue, at place: CloudEnd.AssetPlace) async throws -> Bool {
+        do {
+            return try await iCloud.digest(of: one, at: place) == tarn.digest(of: other, at: place)
+        } catch let error as CKError where error.isAssetMissing {
+            return false
         }
     }
 

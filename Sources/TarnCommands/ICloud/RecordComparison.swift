@@ -71,8 +71,11 @@ struct RecordComparison {
     private(set) var fields: [String] = []
     /// Assets of equal size with different checksums. Services compute checksums differently, so contents decide.
     private(set) var undecided: [(field: String, iCloud: AssetValue, tarn: AssetValue)] = []
+    private let zone: String
 
-    init(iCloud: Record, tarn: Record) {
+    /// - Parameter zone: The zone of both records, which references may leave out.
+    init(iCloud: Record, tarn: Record, inZone zone: String) {
+        self.zone = zone
         let (one, other) = (CopiedRecord.content(of: iCloud), CopiedRecord.content(of: tarn))
         if one.recordType != other.recordType { differences.append(.recordType) }
         if (one.sharing.parent ?? "") != (other.sharing.parent ?? "") { differences.append(.parent) }
@@ -96,6 +99,11 @@ struct RecordComparison {
             guard one.count == other.count else { return false }
             for (one, other) in zip(one, other) where !isEqual(name, one, other) { return false }
             return true
+        case (.reference(var one), .reference(var other)):
+            // Source: *CloudKit Web Services Reference*, "Reference Dictionary": the default is the zone of the record.
+            one.zoneID = one.zoneID ?? ZoneID(zoneName: zone)
+            other.zoneID = other.zoneID ?? ZoneID(zoneName: zone)
+            return one == other
         default: return one == other
         }
     }

@@ -69,6 +69,7 @@ struct RecordCopier {
     }
 
     private mutating func write(_ page: CloudEnd.Page, toZone zone: String) async throws {
+        for (name, reason) in page.failures { try deferRecord(name, zone, reason) }
         var operations: [RecordOperation] = []
         for record in page.records {
             guard CopiedRecord.isCopied(record) else {
@@ -121,7 +122,8 @@ struct RecordCopier {
     }
 
     private func move(_ asset: AssetValue, of record: Record, _ field: String, _ zone: String) async throws -> AssetValue {
-        try await source.withContent(of: asset) { url in
+        let place = CloudEnd.AssetPlace(recordName: record.recordName, field: field, zone: zone)
+        return try await source.withContent(of: asset, at: place) { url in
             try await destination.patience {
                 try await destination.client.uploadAsset(
                     .file(url), recordType: record.recordType, recordName: record.recordName, fieldName: field,
@@ -138,15 +140,17 @@ struct RecordCopier {
                 let names = before.filter { $0.zone == zone }.map(\.recordName)
                 var parts = LookUpParts(names, .documentedWebServices)
                 while let part = parts.next() {
-                    let found: [String: Record]
+                    let answer: (found: [String: Record], failures: [String: WireError])
                     do {
-                        found = try await source.records(part, inZone: zone)
+                        answer = try await source.lookUp(part, inZone: zone)
                     } catch let error as CKError where error.isZoneMissing {
                         // The destination's records stay: a missing zone may be a mistake. The rejected ones are reported.
                         continue
                     }
+                    let deletions = part.filter { answer.found[$0] == nil && answer.failures[$0] == nil }
                     let page = CloudEnd.Page(
-                        records: part.compactMap { found[$0] }, deletions: part.filter { found[$0] == nil }, position: nil, isLast: true)
+                        records: part.compactMap { answer.found[$0] }, deletions: deletions, position: nil, isLast: true,
+                        failures: answer.failures.mapValues(\.reason))
                     try await write(page, toZone: zone)
                 }
             }

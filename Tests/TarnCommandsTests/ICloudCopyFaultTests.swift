@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudInProcess
+import CloudKit
+import CloudService
+import CloudWire
+import Foundation
+import Synchronization
+import Testing
+
+@testable import TarnCommands
+
+/// `tarn icloud` with servers that return parts, reject requests, and lose zones, shares and assets.
+@Suite struct ICloudCopyFaultTests {
+    private typealias Fixture = ICloudCopyFixture
+
+    private func plant(_ name: String, _ fields: [String: FieldValue] = [:]) -> Record {
+        Record(recordName: name, recordType: "Plant", fields: fields.mapValues { Field($0) })
+    }
+
+    private func plants(_ count: Int) -> [Record] { (0..<count).map { plant("p\($0)") } }
+
+    // MARK: Parts of responses
+
+    @Test func aZoneThatCannotBeListedIsAnError() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("bed")], at: fixture.iCloudEnd)
+        fixture.wire.rewrite { operation, body in
+            guard operation == "zones/list" else { return body }
+            var response = try ZonesResponse(json: body)
+            response.zones.append(.failure(ZoneID(zoneName: "Pond"), WireError(.internalError, "text")))
+            return response.encoded()
+        }
+        let error = await #expect(throws: CommandError.self) { try await fixture.iCloudEnd.zones() }
+        #expect(error?.description.contains("Pond") == true)
+    }
+
+    @Test func aRecordThatAQueryCannotReturnIsCopiedLaterAndEndsAComparison() async throws {
+        let fixture = try await Fixture()
+        for cloud in [fixture.apple, fixture.tarn] {
+            try await cloud.addIndexes(toType: "Post", fields: ["___recordID"], container: Fixture.container)
+        }
+        let posts = (0..<3).map { Record(recordName: "post\($0)", recordType: "Post") }
+        let failures = try await fixture.iCloudEnd.modify(posts.map { RecordOperation(.forceReplace, $0) }, inZone: ZoneID.defaultZoneName)
+        #expect(failures.isEmpty)
+        fixture.apple.clock.advance(by: .seconds(5))
+        fixture.wire.rewrite { operation, body in
+            guard operation == "records/query" else { return body }
+            var response = try QueryRecordsResponse(json: body)
+            response.results = response.results.map { result -> RecordResult in
+                guard case .record(let record) = result, record.recordName == "post1" else { return result }
+                return .failure(recordName: "post1", WireError(.internalError, "text"), serverRecord: nil)
+            }
+            return response.encoded()
+        }
+        let parts = [CopyPart(zone: ZoneID.defaultZoneName, recordType: "Post")]
+        var copier = try fixture.copier()
+        try await copier.copy(parts)
+        #expect(copier.state.copied == 3)
+        #expect(copier.state.deferred.isEmpty)
+        let error = await #expect(throws: CommandError.self) { try await fixture.differences(parts) }
+        #expect(error?.description.contains("post1") == true)
+        fixture.wire.rewrite(nil)
+        #expect(try await fixture.differences(parts) == [])
+    }
+
+    /// Otherwise the records behind the page would count as equal.
+    @Test func aComparisonOfAFeedThatDoesNotAdvanceIsAnError() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(3), at: fixture.iCloudEnd)
+        try await fixture.save(plants(3), at: fixture.tarnEnd)
+        let count = Mutex(0)
+        fixture.wire.rewrite { operation, body in
+            // A client that never stops ends without an error.
+            guard operation == "changes/zone",
+                count.withLock({
+                    $0 += 1; return $0 < 10
+                })
+            else { return body }
+            return Array(String(decoding: body, as: UTF8.self).replacing(#""moreComing":false"#, with: #""moreComing":true"#).utf8)
+        }
+        let error = await #expect(throws: CommandError.self) { try await fixture.differences() }
+        #expect(error?.description.contains("twice") == true)
+    }
+
+    /// The response has room for one record.
+    @Test func recordsWithoutRoomInAResponseAreRequestedAgain() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(3), at: fixture.iCloudEnd)
+        fixture.wire.rewrite { operation, body in
+            guard operation == "records/lookup" else { return body }
+            var response = try LookupRecordsResponse(json: body)
+            response.results = response.results.enumerated().map { index, result -> RecordResult in
+                index == 0 ? result : .failure(recordName: result.recordName, WireError(.badRequest, "text"), serverRecord: nil)
+            }
+            return response.encoded()
+        }
+        #expect(try await fixture.iCloudEnd.records(["p0", "p1", "p2"], inZone: "Garden").count == 3)
+    }
+
+    @Test func aReferenceWithoutAZoneIsToTheZoneOfItsRecord() {
+        let zone = ZoneID(zoneName: "Garden", ownerRecordName: "_1")
+        let iCloud = plant("a", ["bed": .reference(RecordReference(recordName: "b", zoneID: zone))])
+        let tarn = plant("a", ["bed": .reference(RecordReference(recordName: "b"))])
+        #expect(RecordComparison(iCloud: iCloud, tarn: tarn, inZone: "Garden").fields == [])
+        #expect(RecordComparison(iCloud: iCloud, tarn: tarn, inZone: "Pond").fields == ["bed"])
+    }
+
+    // MARK: Assets
+
+    @Test func anExpiredAddressOfAnAssetIsRenewed() async throws {
+        let fixture = try await Fixture()
+        let photo = try await fixture.asset(1, of: "p", at: fixture.iCloudEnd)
+        try await fixture.save([plant("p", ["photo": photo])], at: fixture.iCloudEnd)
+        fixture.wire.loseNextDownloads(1)
+        var copier = try fixture.copier()
+        copier.deferredMax = 0
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 1)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func anAssetThatAServerLostIsADifference() async throws {
+        let fixture = try await Fixture()
+        for (byte, end) in [(UInt8(1), fixture.iCloudEnd), (UInt8(2), fixture.tarnEnd)] {
+            let photo = try await fixture.asset(byte, of: "p", at: end)
+            try await fixture.save([plant("p", ["photo": photo]), plant("q")], at: end)
+        }
+        try await fixture.delete("q", at: fixture.tarnEnd)
+        fixture.wire.loseNextDownloads(100)
+        #expect(try await fixture.differences() == ["p fields photo", "q onlyInICloud"])
+    }
+}
