@@ -107,6 +107,41 @@ import Testing
         #expect(RecordComparison(iCloud: iCloud, tarn: tarn, inZone: "Pond").fields == ["bed"])
     }
 
+    // MARK: Rejected requests
+
+    @Test(arguments: [WireError.Code.badRequest, .quotaExceeded]) func aRequestThatIsTooLargeIsDivided(_ code: WireError.Code) async throws
+    {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(20), at: fixture.tarnEnd)
+        fixture.wire.refuseNext(1, with: WireError(code, "text"), of: "records/modify")
+        var copier = try fixture.copier(isPull: false)
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 20)
+        let requests = fixture.wire.paths.withLock { $0 }.count { $0 == "records/modify" }
+        #expect(requests == 3)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func aRecordForWhichARequestIsRejectedIsReportedAlone() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(20), at: fixture.tarnEnd)
+        fixture.wire.refuseNext(1000, with: WireError(.badRequest, "text"), of: "records/modify", having: "p7")
+        var copier = try fixture.copier(isPull: false)
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 19)
+        #expect(copier.state.deferred == [CopyState.Deferred(zone: "Garden", recordName: "p7", reason: "text")])
+    }
+
+    @Test func aRejectionOfAllRequestsEndsACopy() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(20), at: fixture.tarnEnd)
+        fixture.wire.refuseNext(1000, with: WireError(.badRequest, "text"), of: "records/modify")
+        var copier = try fixture.copier(isPull: false)
+        let error = await #expect(throws: CKError.self) { try await copier.copy(Fixture.parts) }
+        #expect(error?.code == .invalidArguments)
+        #expect(copier.state.deferred.isEmpty)
+    }
+
     // MARK: Assets
 
     @Test func anExpiredAddressOfAnAssetIsRenewed() async throws {

@@ -185,11 +185,35 @@ struct CloudEnd: Sendable {
     /// - Returns: The errors of rejected records by their names.
     func modify(_ operations: [RecordOperation], inZone zone: String) async throws -> [String: WireError] {
         var failures: [String: WireError] = [:]
-        for batch in RecordBatches(operations, of: \.record) {
-            let request = ModifyRecordsRequest(operations: batch, zoneID: ZoneID(zoneName: zone), atomic: false, desiredKeys: [])
+        for batch in RecordBatches(operations, of: \.record) { failures.merge(try await execute(batch, inZone: zone)) { $1 } }
+        return failures
+    }
+
+    /// Executes a batch. A request that the server rejects as a whole is divided: it may be too large for the server, by the size of the
+    /// stored records that it replaces for example, or one of its records is rejected in this way.
+    private func execute(_ batch: [RecordOperation], inZone zone: String) async throws -> [String: WireError] {
+        var failures: [String: WireError] = [:]
+        var rejectedCount = 0
+        // The next part is the last one.
+        var parts = [batch]
+        while let part = parts.popLast() {
+            let request = ModifyRecordsRequest(operations: part, zoneID: ZoneID(zoneName: zone), atomic: false, desiredKeys: [])
             let key = UUID().uuidString
-            let response = try await patience { try await client.modifyRecords(request, idempotencyKey: key) }
-            for case .failure(let name, let error, _) in response.results { failures[name] = error }
+            do {
+                let response = try await patience { try await client.modifyRecords(request, idempotencyKey: key) }
+                for case .failure(let name, let error, _) in response.results { failures[name] = error }
+            } catch let error as CKError where error.mayBeAboutOneRecord {
+                if part.count > 1 {
+                    let middle = part.count / 2
+                    parts.append(Array(part[middle...]))
+                    parts.append(Array(part[..<middle]))
+                    continue
+                }
+                rejectedCount += 1
+                // A request that is rejected for each of its records has another fault.
+                guard batch.count == 1 || rejectedCount < batch.count || error.code == .limitExceeded else { throw error }
+                for operation in part { failures[operation.record.recordName] = WireError(.badRequest, error.localizedDescription) }
+            }
         }
         return failures
     }
@@ -250,4 +274,15 @@ extension CKError {
 
     /// Whether the server does not have the content of an asset, or not at its address.
     var isAssetMissing: Bool { userInfo[CKError.assetMissingKey] != nil }
+
+    /// Whether a request with fewer records may be accepted. The documents have no code for a request that is too large: the
+    /// descriptions of `BAD_REQUEST` and `QUOTA_EXCEEDED` fit.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Error Codes" and "Data Size Limits".
+    fileprivate var mayBeAboutOneRecord: Bool {
+        switch code {
+        case .limitExceeded, .invalidArguments, .quotaExceeded, .serverRejectedRequest: true
+        default: false
+        }
+    }
 }
