@@ -21,7 +21,50 @@ import Testing
 
     private func plants(_ count: Int) -> [Record] { (0..<count).map { plant("p\($0)") } }
 
-    // MARK: Parts of responses
+    // MARK: Zones and shares
+
+    /// The state has the records as copied, and the new zone has none of them.
+    @Test func aZoneThatTheDestinationLostIsCopiedAgain() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(3), at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        let deletion = ZonesModifyRequest(operations: [.delete(Fixture.garden)])
+        _ = try await fixture.tarnEnd.client.modifyZones(deletion)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 3)
+        #expect(try await fixture.differences() == [])
+
+        // A copy that ends after it created the zone.
+        _ = try await fixture.tarnEnd.client.modifyZones(deletion)
+        fixture.wire.fail(after: 0)
+        copier = try fixture.copier()
+        _ = await #expect(throws: (any Error).self) { try await copier.copy(Fixture.parts) }
+        #expect(try await fixture.tarnEnd.zones() == ["Garden"])
+        fixture.wire.fail(after: nil)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(try await fixture.differences() == [])
+    }
+
+    /// The shares of a zone have one name on all servers.
+    @Test func theShareOfAZoneIsNotDeletedWithThatOfTheSource() async throws {
+        let fixture = try await Fixture()
+        var share = Record(recordName: ShareDetails.zoneShareName, recordType: ShareDetails.recordType)
+        share.sharing.details = ShareDetails()
+        for end in [fixture.iCloudEnd, fixture.tarnEnd] {
+            try await fixture.save([plant("bed")], at: end)
+            #expect(try await end.modify([RecordOperation(.create, share)], inZone: "Garden").isEmpty)
+        }
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        try await fixture.delete(ShareDetails.zoneShareName, at: fixture.iCloudEnd)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.deleted == 0)
+        #expect(try await fixture.tarnEnd.records([ShareDetails.zoneShareName], inZone: "Garden").count == 1)
+    }
 
     @Test func aZoneThatCannotBeListedIsAnError() async throws {
         let fixture = try await Fixture()
@@ -35,6 +78,28 @@ import Testing
         let error = await #expect(throws: CommandError.self) { try await fixture.iCloudEnd.zones() }
         #expect(error?.description.contains("Pond") == true)
     }
+
+    /// The copy was interrupted behind the page at which its token had expired.
+    @Test func anInterruptedCopyReportsItsRestartedZones() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(450), at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        fixture.wire.refuseNext(1, with: WireError(.badRequest, "text"), of: "changes/zone", having: "syncToken")
+        // The rejected request, and one page.
+        fixture.wire.fail(after: 2)
+        copier = try fixture.copier()
+        _ = await #expect(throws: (any Error).self) { try await copier.copy(Fixture.parts) }
+        fixture.wire.fail(after: nil)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.restarted == ["Garden"])
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.restarted == [])
+    }
+
+    // MARK: Parts of responses
 
     @Test func aRecordThatAQueryCannotReturnIsCopiedLaterAndEndsAComparison() async throws {
         let fixture = try await Fixture()

@@ -126,7 +126,7 @@ struct CloudEnd: Sendable {
             var page = Page(records: [], deletions: [], position: changes.syncToken, isLast: !changes.moreComing)
             for record in changes.records {
                 if record.isDeleted {
-                    page.deletions.append(record.recordName)
+                    if !CopiedRecord.isShare(record) { page.deletions.append(record.recordName) }
                 } else if record.recordType.isEmpty {
                     // The error dictionary of a record has its name and no type.
                     page.failures[record.recordName] = "\(name) did not return the record"

@@ -58,6 +58,8 @@ struct CopyState: Hashable, Codable {
     /// Parts in the order of their first pages.
     var parts: [PartState] = []
     var deferred: [Deferred] = []
+    /// Zones with sync tokens that had expired in this run; nil for none. A run that was interrupted reports them at its end.
+    var restarted: [String]?
     var copied = 0
     var deleted = 0
     var skipped = 0
@@ -79,6 +81,7 @@ struct CopyState: Hashable, Codable {
         guard !isRunning else { return }
         isRunning = true
         (copied, deleted, skipped) = (0, 0, 0)
+        restarted = nil
         for index in parts.indices where parts[index].progress.isComplete {
             parts[index].progress.isComplete = false
             if parts[index].part.recordType != nil { parts[index].progress.position = nil }

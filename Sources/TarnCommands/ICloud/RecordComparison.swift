@@ -10,7 +10,13 @@ import CloudWire
 /// of users. References to zones of the same database name no owner, since the owner has another name on each server.
 enum CopiedRecord {
     static func isCopied(_ record: Record) -> Bool {
-        !record.isDeleted && record.recordType != ShareDetails.recordType && record.recordType != UsersType.name
+        !record.isDeleted && !isShare(record) && record.recordType != UsersType.name
+    }
+
+    /// Whether a record, or a deleted one without a type, is a share. The share of a zone has the same name on each server: its deletion on
+    /// one isn't that of the other's.
+    static func isShare(_ record: Record) -> Bool {
+        record.recordType == ShareDetails.recordType || record.recordName == ShareDetails.zoneShareName
     }
 
     /// The record as it is written to the other server. Assets are the source's.

@@ -17,7 +17,7 @@ struct RecordCopier {
     /// Receives the number of records after each page.
     var progress: (Int) -> Void = { _ in }
     /// Zones with expired sync tokens: later deletions in the source are unknown.
-    private(set) var restarted: [String] = []
+    var restarted: [String] { state.restarted ?? [] }
     /// The most rejected records with which a copy continues.
     var deferredMax = CopyState.deferredMax
 
@@ -32,11 +32,23 @@ struct RecordCopier {
     ///   has everything that was written.
     mutating func copy(_ parts: [CopyPart]) async throws {
         state.beginRun()
-        try await destination.create(zones: parts.filter { $0.recordType == nil }.map(\.zone))
+        try await createZones(of: parts.filter { $0.recordType == nil })
         for part in parts where !state[part].isComplete { try await copy(part) }
         try await retryDeferred()
         state.isRunning = false
         try file.write(state)
+    }
+
+    /// Creates missing zones. A zone that was deleted in the destination has none of the records that the state has as copied: it is read
+    /// again from its start.
+    private mutating func createZones(of parts: [CopyPart]) async throws {
+        if parts.isEmpty { return }
+        let present = Set(try await destination.zones())
+        let lost = parts.filter { !present.contains($0.zone) && state[$0] != CopyState.Progress() }
+        for part in lost { state[part] = CopyState.Progress() }
+        // Once the zone is there, nothing else shows that its records are not.
+        if !lost.isEmpty { try file.write(state) }
+        try await destination.create(zones: parts.map(\.zone).filter { !present.contains($0) })
     }
 
     private mutating func copy(_ part: CopyPart) async throws {
@@ -54,7 +66,7 @@ struct RecordCopier {
                 }
                 hasRestarted = true
                 state[part].position = nil
-                if part.recordType == nil { restarted.append(part.zone) }
+                if part.recordType == nil { state.restarted = restarted + [part.zone] }
                 continue
             }
             try await write(page, toZone: part.zone)
