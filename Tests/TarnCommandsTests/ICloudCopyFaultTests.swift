@@ -15,11 +15,13 @@ import Testing
 @Suite struct ICloudCopyFaultTests {
     private typealias Fixture = ICloudCopyFixture
 
-    private func plant(_ name: String, _ fields: [String: FieldValue] = [:]) -> Record {
-        Record(recordName: name, recordType: "Plant", fields: fields.mapValues { Field($0) })
+    private func plant(_ name: String, parent: String? = nil, _ fields: [String: FieldValue] = [:]) -> Record {
+        var record = Record(recordName: name, recordType: "Plant", fields: fields.mapValues { Field($0) })
+        record.sharing.parent = parent
+        return record
     }
 
-    private func plants(_ count: Int) -> [Record] { (0..<count).map { plant("p\($0)") } }
+    private func plants(_ count: Int, parent: String? = nil) -> [Record] { (0..<count).map { plant("p\($0)", parent: parent) } }
 
     // MARK: Zones and shares
 
@@ -170,6 +172,33 @@ import Testing
         let tarn = plant("a", ["bed": .reference(RecordReference(recordName: "b"))])
         #expect(RecordComparison(iCloud: iCloud, tarn: tarn, inZone: "Garden").fields == [])
         #expect(RecordComparison(iCloud: iCloud, tarn: tarn, inZone: "Pond").fields == ["bed"])
+    }
+
+    // MARK: Required records
+
+    /// All records of the first page have a parent, and its parent, on later pages.
+    @Test func parentsAreCopiedBeforeTheirChildren() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("root"), plant("bed", parent: "root")], at: fixture.iCloudEnd)
+        try await fixture.save(plants(220, parent: "bed"), at: fixture.iCloudEnd)
+        let changed = ["name": FieldValue.string("a")]
+        try await fixture.save([plant("bed", parent: "root", changed), plant("root", changed)], at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        copier.deferredMax = 0
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 222)
+        #expect(try await fixture.differences() == [])
+    }
+
+    @Test func aRecordIsCopiedWithoutAParentThatWasDeleted() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("root"), plant("child", parent: "root")], at: fixture.iCloudEnd)
+        try await fixture.delete("root", at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.deferred.isEmpty)
+        #expect(copier.state.copied == 1)
+        #expect(try await fixture.differences() == ["child parent"])
     }
 
     // MARK: Rejected requests

@@ -19,6 +19,21 @@ enum CopiedRecord {
         record.recordType == ShareDetails.recordType || record.recordName == ShareDetails.zoneShareName
     }
 
+    /// Names of the records that a server requires before it saves this one: its parent, and the targets of `VALIDATE`.
+    static func requiredTargets(of record: Record) -> Set<String> {
+        var names: Set<String> = []
+        if let parent = record.sharing.parent, !parent.isEmpty { names.insert(parent) }
+        for field in record.fields.values {
+            switch field.value {
+            case .reference(let reference)?: if reference.action == .validate { names.insert(reference.recordName) }
+            case .list(let elements, of: .reference)?:
+                for case .reference(let reference) in elements where reference.action == .validate { names.insert(reference.recordName) }
+            default: break
+            }
+        }
+        return names
+    }
+
     /// The record as it is written to the other server. Assets are the source's.
     static func content(of record: Record) -> Record {
         var copy = Record(recordName: record.recordName, recordType: record.recordType)

@@ -8,7 +8,7 @@ import Foundation
 /// Copies the records of a database to another one, page by page: a page is in memory, and one asset at a time is in a file.
 ///
 /// Each page is written by operations that can be repeated, and then the position after it is stored: a copy that was interrupted
-/// repeats one page. Records that the destination rejects are retried at the end, when the targets of their references exist.
+/// repeats one page. Records that others require are written before them. Those that the destination rejects are retried at the end.
 struct RecordCopier {
     let source: CloudEnd
     let destination: CloudEnd
@@ -95,7 +95,8 @@ struct RecordCopier {
             }
         }
         let deletions = page.deletions.map { RecordOperation(.forceDelete, Record(recordName: $0)) }
-        let failures = try await destination.modify(operations + deletions, inZone: zone)
+        var failures = try await destination.modify(operations + deletions, inZone: zone)
+        try await retry(operations, &failures, inZone: zone)
         for operation in operations + deletions {
             let name = operation.record.recordName
             let isDeletion = operation.kind == .forceDelete
@@ -106,6 +107,66 @@ struct RecordCopier {
             state.forget(name, inZone: zone)
             if isDeletion { state.deleted += 1 } else { state.copied += 1 }
         }
+    }
+
+    /// Retries records that were rejected since others are missing, after those. A feed has a parent behind thousands of children if
+    /// the parent changed last.
+    private func retry(_ operations: [RecordOperation], _ failures: inout [String: WireError], inZone zone: String) async throws {
+        var rejected = operations.filter { operation in
+            // No documented code is about a missing parent.
+            switch failures[operation.record.recordName]?.code {
+            case .validatingReferenceError?, .badRequest?, .notFound?: !CopiedRecord.requiredTargets(of: operation.record).isEmpty
+            default: false
+            }
+        }
+        if rejected.isEmpty { return }
+        let missing = try await copyTargets(of: rejected.map(\.record), inZone: zone)
+        for index in rejected.indices {
+            // The source allows the deletion of a parent that other records name.
+            guard let parent = rejected[index].record.sharing.parent, missing.contains(parent) else { continue }
+            rejected[index].record.sharing.parent = nil
+        }
+        // Some may require others of the page.
+        while !rejected.isEmpty {
+            let repeated = try await destination.modify(rejected, inZone: zone)
+            for operation in rejected { failures[operation.record.recordName] = repeated[operation.record.recordName] }
+            guard repeated.count < rejected.count else { return }
+            rejected = rejected.filter { repeated[$0.record.recordName] != nil }
+        }
+    }
+
+    /// Copies the records that others require, and those that they require, without counting them: their own pages follow.
+    ///
+    /// - Returns: Names of required records that the source does not have.
+    private func copyTargets(of records: [Record], inZone zone: String) async throws -> Set<String> {
+        var visited = Set(records.map(\.recordName))
+        var required = records.reduce(into: Set<String>()) { $0.formUnion(CopiedRecord.requiredTargets(of: $1)) }
+        var missing: Set<String> = []
+        // Nearest first. As many as a page has are in memory.
+        var targets: [RecordOperation] = []
+        while targets.count < CloudEnd.recordsMax {
+            let names = required.subtracting(visited).sorted().prefix(CloudEnd.recordsMax - targets.count)
+            if names.isEmpty { break }
+            visited.formUnion(names)
+            required = []
+            let (found, failures) = try await source.lookUp(Array(names), inZone: zone)
+            for name in names {
+                guard let record = found[name] else {
+                    if failures[name] == nil { missing.insert(name) }
+                    continue
+                }
+                guard CopiedRecord.isCopied(record) else { continue }
+                required.formUnion(CopiedRecord.requiredTargets(of: record))
+                do {
+                    targets.append(RecordOperation(.forceReplace, try await withAssets(record, zone)))
+                } catch let error as CKError where !error.mayPass && error.code != .notAuthenticated {
+                    // Its own page reports it.
+                    continue
+                }
+            }
+        }
+        _ = try await destination.modify(Array(targets.reversed()), inZone: zone)
+        return missing
     }
 
     private mutating func deferRecord(_ name: String, _ zone: String, _ reason: String) throws {
