@@ -114,6 +114,8 @@ struct ICloudPair {
                 file: options.tokenFile, variable: "TARN_TOKEN", environment: environment,
                 what: "a device token of the user, which 'tarn user token NAME' makes", flag: "--token-file")
             let webServices = try iCloud.transport(environment: environment)
+            let signals = SessionSignals.watch(webServices.tokens)
+            defer { signals.cancel() }
             let tarn = HTTPTransport(
                 server: tarnServer, token: CKContainer.Configuration.Token(token), trust: try SecretText.trust(environment))
             return try await body(
