@@ -12,8 +12,12 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
         self.description = description
     }
 
-    /// The error of a rejected request: the server's reason, and the next step as a sentence.
-    init(reason: String, step: String) { self.init("\(reason.prefix(1).uppercased() + reason.dropFirst()). \(step)") }
+    /// The error of a rejected request: the server's reason, and the next step as a sentence. A reason may have signs that control a
+    /// terminal.
+    init(reason: String, step: String) {
+        let reason = TerminalText.escaped(reason)
+        self.init("\(reason.prefix(1).uppercased() + reason.dropFirst()). \(step)")
+    }
 
     /// - Parameters:
     ///   - database: The database, if the data is not in the folder.

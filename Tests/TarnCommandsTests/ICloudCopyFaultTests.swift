@@ -236,6 +236,12 @@ import Testing
         #expect(copier.state.deferred.isEmpty)
     }
 
+    /// A reason of a server, which may be hostile.
+    @Test func anErrorOfAServerDoesNotControlTheTerminal() {
+        let error = CommandError(iCloud: CKError(WireError(.accessDenied, "\u{1B}]0;title\u{7}\u{1B}[2Jno access")))
+        #expect(error.description.hasPrefix(#"\u{1b}]0;title\u{7}\u{1b}[2Jno access. "#), "\(error.description.debugDescription)")
+    }
+
     // MARK: Assets
 
     @Test func anExpiredAddressOfAnAssetIsRenewed() async throws {

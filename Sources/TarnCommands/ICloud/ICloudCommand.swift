@@ -53,7 +53,7 @@ extension ICloudCommand {
                     containerIdentifier: access.container, environment: access.environment, scope: .private, transport: transport,
                     dialect: .webServices)
                 let name = try await client.callerIdentity().userRecordName
-                output.print("Signed in as \(name).", ["userRecordName": JSONText.string(name)])
+                output.print("Signed in as \(TerminalText.escaped(name)).", ["userRecordName": JSONText.string(name)])
             } catch let error as CKError {
                 throw CommandError(iCloud: error)
             }

@@ -123,6 +123,9 @@ struct ICloudPair {
                 CloudEnd(name: "The Tarn server", client: client(tarn, .tarn)))
         } catch let error as CKError {
             throw CommandError(iCloud: error)
+        } catch let error as CommandError {
+            // It may have names and reasons of a server.
+            throw CommandError(TerminalText.escaped(error.description))
         }
     }
 
