@@ -33,6 +33,8 @@ struct CopyState: Hashable, Codable {
         var position: String?
         /// Whether all pages were written. A zone is read again from its token by the next run, a record type from its start.
         var isComplete = false
+        /// Records of the pages that were deleted in the source, and not yet in the destination; nil for none.
+        var deletions: [String]?
     }
 
     struct PartState: Hashable, Codable {
@@ -50,6 +52,8 @@ struct CopyState: Hashable, Codable {
     static let format = 2
     /// Rejected records after which a copy stops: something is wrong with all of them, such as a missing record type.
     static let deferredMax = 10_000
+    /// Deletions of a part that wait for the end of the run. More are executed with their page.
+    static let deletionsMax = 10_000
 
     var format = Self.format
     var copy: Copy

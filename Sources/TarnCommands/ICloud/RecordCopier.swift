@@ -35,6 +35,8 @@ struct RecordCopier {
         try await createZones(of: parts.filter { $0.recordType == nil })
         for part in parts where !state[part].isComplete { try await copy(part) }
         try await retryDeferred()
+        for part in parts { try await executeDeletions(of: part) }
+        try await retryDeferred()
         state.isRunning = false
         try file.write(state)
     }
@@ -54,7 +56,7 @@ struct RecordCopier {
     private mutating func copy(_ part: CopyPart) async throws {
         var hasRestarted = false
         while !state[part].isComplete {
-            let page: CloudEnd.Page
+            var page: CloudEnd.Page
             do {
                 page = try await source.page(of: part, after: state[part].position)
             } catch let error as CKError where error.code == .changeTokenExpired && state[part].position != nil {
@@ -69,15 +71,39 @@ struct RecordCopier {
                 if part.recordType == nil { state.restarted = restarted + [part.zone] }
                 continue
             }
+            let deletions = postponeDeletions(of: &page, state[part].deletions ?? [])
             try await write(page, toZone: part.zone)
             // A feed that does not advance would be read forever.
             guard page.isLast || page.position != state[part].position else {
                 throw CommandError("\(source.name) returned the same page of \(part.shown) twice: try again later.")
             }
-            state[part] = CopyState.Progress(position: page.position, isComplete: page.isLast)
+            state[part] = CopyState.Progress(
+                position: page.position, isComplete: page.isLast, deletions: deletions.isEmpty ? nil : deletions)
             try file.write(state)
             progress(state.copied)
         }
+    }
+
+    /// Takes the deletions out of a page. A deletion cascades to records that refer to the deleted one: those that the source moved to
+    /// another record before may be on a later page, and records that refer to them on none.
+    ///
+    /// - Parameter pending: The deletions of earlier pages.
+    /// - Returns: The deletions that wait for the end of the run.
+    private func postponeDeletions(of page: inout CloudEnd.Page, _ pending: [String]) -> [String] {
+        // A record that was deleted and created again has both changes, if that happened between two pages.
+        let saved = Set(page.records.map(\.recordName))
+        let deletions = pending.filter { !saved.contains($0) } + page.deletions
+        let areDue = deletions.count > CopyState.deletionsMax
+        page.deletions = areDue ? deletions : []
+        return areDue ? [] : deletions
+    }
+
+    /// Executes the deletions of a part, when everything else is written.
+    private mutating func executeDeletions(of part: CopyPart) async throws {
+        guard let deletions = state[part].deletions else { return }
+        try await write(CloudEnd.Page(records: [], deletions: deletions, position: nil, isLast: true), toZone: part.zone)
+        state[part].deletions = nil
+        try file.write(state)
     }
 
     private mutating func write(_ page: CloudEnd.Page, toZone zone: String) async throws {
