@@ -8,6 +8,7 @@ import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
+import Synchronization
 import TestBasics
 import Testing
 
@@ -84,6 +85,40 @@ import Testing
         #expect(try again.read { try $0.all("Post").count } == 222)
         // The check of the indexes brings one as well.
         #expect(wire.records("records/query").count <= 3)
+    }
+
+    /// Later queries begin behind the page that lists the record.
+    @Test func aRecordThatAServerIsTooBusyToReturnIsRequestedAgain() async throws {
+        let cloud = try await cloud()
+        let mia = try Device("mia's", try await cloud.addUser("mia", device: "tablet"), describe: publish)
+        for title in ["Busy", "Last"] {
+            try mia.edit { $0.insert("Post", ["title": title]) }
+            try await sync(mia)
+            cloud.clock.advance(by: .seconds(60))
+        }
+        let transport = try await cloud.addUser("bo", device: "phone")
+        let faults = Faults(transport)
+        let isRefused = Mutex(false)
+        // Checks of indexes are queries for one record.
+        for _ in 0..<40 {
+            faults.plan(
+                "records/query",
+                .answer { body in
+                    var response = try QueryRecordsResponse(json: body)
+                    guard response.results.count > 1, isRefused.withLock({ $0 }) == false else { return body }
+                    isRefused.withLock { $0 = true }
+                    response.results[0] = .failure(
+                        recordName: response.results[0].recordName, WireError(.tryAgainLater, "busy"), serverRecord: nil)
+                    return response.encoded()
+                })
+        }
+        let bo = try Device("bo's", transport, over: faults, describe: publish)
+        // Not until the next poll.
+        bo.timers.runFreely(upTo: 60)
+        try await bo.settles()
+        let wasRefused = isRefused.withLock { $0 }
+        #expect(wasRefused)
+        #expect(try bo.read { try $0.all("Post").count } == 2)
     }
 
     @Test func itIsAskedAtLaunchAndEveryHalfHourOfUse() async throws {

@@ -28,13 +28,24 @@ extension SyncDatabase {
             answer = try await query(request)
         }
         var records: [Record] = []
-        for case .record(let record) in answer?.results ?? [] { records.append(record) }
+        for result in answer?.results ?? [] {
+            switch result {
+            case .record(let record): records.append(record)
+            case .failure(_, let error, _):
+                // Later queries begin behind this page: the record would be missing until its next change.
+                let failure = CloudFailure(error)
+                if Self.passing.contains(failure.code) { throw failure }
+            }
+        }
         let moreComing = position.advance(
             request.query.recordType, records: records, marker: answer?.continuationMarker, types: types)
         return ImportPage(
             records: records, deletions: [], askedWith: token, token: position.text, moreComing: moreComing, generation: generation,
             isExhaustive: false)
     }
+
+    /// Errors of records with which a page is requested again. A record with another error would stop all imports.
+    private static let passing: Set<AppErrorCode> = [.serviceUnavailable, .requestRateLimited, .zoneBusy]
 
     /// - Returns: nil for a record type that the server does not know.
     private func query(_ request: QueryRecordsRequest) async throws -> QueryRecordsResponse? {
