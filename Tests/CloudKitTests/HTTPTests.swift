@@ -69,6 +69,7 @@ private func answer(_ body: String, length: Int? = nil, headers: String = "") ->
         let server = try CannedServer(answer(String(repeating: "x", count: 1001)))
         let error = await failure { try await transport(server.address).send(request) }
         #expect(error?.localizedDescription == "the server's response is too large")
+        #expect(error?.isResponseTooLarge == true)
     }
 
     /// The connection is closed long before there is much in memory.

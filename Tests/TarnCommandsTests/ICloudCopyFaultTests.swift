@@ -166,6 +166,50 @@ import Testing
         #expect(try await fixture.iCloudEnd.records(["p0", "p1", "p2"], inZone: "Garden").count == 3)
     }
 
+    /// Reads responses of at most 50 records.
+    private final class SmallRoom: CloudTransport {
+        private let base: any CloudTransport
+        let pageCount = Mutex(0)
+        var needsIdleTimeout: Bool { base.needsIdleTimeout }
+
+        init(_ base: any CloudTransport) { self.base = base }
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            let response = try await base.send(request)
+            guard case .service(let path) = request.target else { return response }
+            var recordCount = 0
+            if path.hasSuffix("changes/zone") {
+                pageCount.withLock { $0 += 1 }
+                if case .changes(let changes)? = try ZoneChangesResponse(json: response.body).zones.first {
+                    recordCount = changes.records.count
+                }
+            } else if path.hasSuffix("records/lookup") {
+                recordCount = try LookupRecordsResponse(json: response.body).results.count
+            }
+            guard recordCount > 50 else { return response }
+            throw CKError(.networkFailure, "too large", userInfo: [CKError.responseTooLargeKey: NSNumber(value: true)])
+        }
+
+        func stream(_ request: TransportRequest) async throws -> TransportStream { try await base.stream(request) }
+    }
+
+    @Test func aResponseThatIsTooLargeIsRequestedWithFewerRecords() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save(plants(100), at: fixture.tarnEnd)
+        var client = fixture.tarnEnd.client
+        let room = SmallRoom(client.transport)
+        client.transport = room
+        let source = CloudEnd(name: "The Tarn server", client: client, patience: fixture.tarnEnd.patience)
+        var copier = RecordCopier(from: source, to: fixture.iCloudEnd, file: fixture.file, state: try fixture.file.read(fixture.copy))
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 100)
+        // Up to 200, 100 and 50 records, and then the other 50.
+        let pageCount = room.pageCount.withLock { $0 }
+        #expect(pageCount == 4)
+        #expect(try await source.records(plants(100).map(\.recordName), inZone: "Garden").count == 100)
+        #expect(try await fixture.differences() == [])
+    }
+
     @Test func aReferenceWithoutAZoneIsToTheZoneOfItsRecord() {
         let zone = ZoneID(zoneName: "Garden", ownerRecordName: "_1")
         let iCloud = plant("a", ["bed": .reference(RecordReference(recordName: "b", zoneID: zone))])

@@ -167,7 +167,9 @@ enum HTTPFailure {
         case is DeadlineExceeded:
             return CKError(.networkFailure, "the request timed out", cause: error)
         case is NIOTooManyBytesError:
-            return CKError(.networkFailure, "the server's response is too large", cause: error)
+            return CKError(
+                .networkFailure, "the server's response is too large", cause: error,
+                userInfo: [CKError.responseTooLargeKey: NSNumber(value: true)])
         case let error as HTTPClientError where error == .cancelled: return CancellationError()
         case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout:
             return unreachable(error)

@@ -33,6 +33,10 @@ extension CKError {
     /// Key in the error of a download that the server answered with a status of `HTTPStatus.isMissing`: it has no such asset, or not at this
     /// address.
     package static let assetMissingKey = "TarnAssetMissing"
+    /// Key in the error of a response that is larger than the client reads. Fewer records may have room.
+    package static let responseTooLargeKey = "TarnResponseTooLarge"
+
+    package var isResponseTooLarge: Bool { userInfo[CKError.responseTooLargeKey] != nil }
 
     /// Creates the error of a request or of one item. The caller adds the records of a conflict.
     package init(_ error: WireError, userInfo: [String: Any] = [:]) {

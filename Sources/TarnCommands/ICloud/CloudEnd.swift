@@ -21,7 +21,7 @@ struct Patience: Sendable {
         while true {
             do {
                 return try await body()
-            } catch let error as CKError where error.mayPass && attempt < Self.attemptsMax {
+            } catch let error as CKError where error.mayPass && !error.isResponseTooLarge && attempt < Self.attemptsMax {
                 attempt += 1
                 let seconds = max(error.retryAfterSeconds ?? 0, Self.backoff.seconds(attempt: attempt, jitter: .random(in: 0...1)))
                 try await sleep(.seconds(min(seconds, Self.delayMax)))
@@ -92,12 +92,14 @@ struct CloudEnd: Sendable {
     /// - Throws: `CKError` with `.changeTokenExpired` for an expired position.
     func page(of part: CopyPart, after position: String?) async throws -> Page {
         guard let type = part.recordType else { return try await zonePage(part.zone, after: position) }
-        let request = QueryRecordsRequest(
-            query: Query(recordType: type), zoneID: ZoneID(zoneName: part.zone), resultsLimit: Self.recordsMax, continuationMarker: position
-        )
         let response: QueryRecordsResponse
         do {
-            response = try await patience { try await client.queryRecords(request) }
+            response = try await withRoom { recordsMax in
+                try await client.queryRecords(
+                    QueryRecordsRequest(
+                        query: Query(recordType: type), zoneID: ZoneID(zoneName: part.zone), resultsLimit: recordsMax,
+                        continuationMarker: position))
+            }
         } catch let error as CKError where error.code == .invalidArguments && position != nil {
             // No documented code says that a continuation marker has expired.
             throw CKError(.changeTokenExpired, error.localizedDescription, cause: error)
@@ -117,10 +119,24 @@ struct CloudEnd: Sendable {
         return page
     }
 
+    /// Retries a request for records with fewer of them, as long as its response is too large. No document limits the bytes of a response.
+    private func withRoom<Value>(_ body: (_ recordsMax: Int) async throws -> Value) async throws -> Value {
+        var recordsMax = Self.recordsMax
+        while true {
+            do {
+                let count = recordsMax
+                return try await patience { try await body(count) }
+            } catch let error as CKError where error.isResponseTooLarge && recordsMax > 1 {
+                recordsMax /= 2
+            }
+        }
+    }
+
     private func zonePage(_ zone: String, after position: String?) async throws -> Page {
-        let zoneID = ZoneID(zoneName: zone)
-        let query = ZoneChangesQuery(zoneID: zoneID, syncToken: position, resultsLimit: Self.recordsMax)
-        let response = try await patience { try await client.zoneChanges(ZoneChangesRequest(zones: [query])) }
+        let response = try await withRoom { recordsMax in
+            let query = ZoneChangesQuery(zoneID: ZoneID(zoneName: zone), syncToken: position, resultsLimit: recordsMax)
+            return try await client.zoneChanges(ZoneChangesRequest(zones: [query]))
+        }
         switch response.zones.first {
         case .changes(let changes)?:
             var page = Page(records: [], deletions: [], position: changes.syncToken, isLast: !changes.moreComing)
@@ -158,18 +174,24 @@ struct CloudEnd: Sendable {
         var found: [String: Record] = [:]
         var failures: [String: WireError] = [:]
         var names = names
+        var recordsMax = Self.recordsMax
         while true {
             failures = [:]
-            var parts = LookUpParts(names, .documentedWebServices)
-            while let results = try await patience({ try await client.lookUp(&parts, in: ZoneID(zoneName: zone)) }) {
-                for result in results {
-                    switch result {
-                    case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
-                    case .failure(_, let error, _) where error.code == .notFound: break
-                    case .failure(_, let error, _) where error.code == .zoneNotFound: throw CKError(error)
-                    case .failure(let name, let error, _): failures[name] = error
+            var parts = LookUpParts(names, .documentedWebServices, atMost: recordsMax)
+            do {
+                while let results = try await patience({ try await client.lookUp(&parts, in: ZoneID(zoneName: zone)) }) {
+                    for result in results {
+                        switch result {
+                        case .record(let record): found[record.recordName] = record.isDeleted ? nil : record
+                        case .failure(_, let error, _) where error.code == .notFound: break
+                        case .failure(_, let error, _) where error.code == .zoneNotFound: throw CKError(error)
+                        case .failure(let name, let error, _): failures[name] = error
+                        }
                     }
                 }
+            } catch let error as CKError where error.isResponseTooLarge && recordsMax > 1 {
+                recordsMax /= 2
+                continue
             }
             // No documented code is about a response without room for all records: those that failed are requested without the others.
             if failures.isEmpty || failures.count >= names.count { break }
