@@ -63,11 +63,15 @@ package struct ModelDifference: Sendable {
             guard result[name(part)] == nil, let index = unmatched.firstIndex(where: isOrigin) else { return }
             result[name(part)] = unmatched.remove(at: index)
         }
-        // An identifier is explicit, and has priority over an equal name.
-        for part in new {
-            guard let canonical = identifier(part), canonical != name(part) else { continue }
-            pair(part) { name($0) == canonical || identifier($0) == canonical }
+        // An identifier is explicit, and has priority over an equal name. The part that was renamed before has priority over a part that got
+        // the first name of that one since.
+        let renamed: [(part: Part, canonical: String)] = new.compactMap { part in
+            guard let canonical = identifier(part), canonical != name(part) else { return nil }
+            return (part, canonical)
         }
+        for (part, canonical) in renamed { pair(part) { name($0) == name(part) && identifier($0) == canonical } }
+        for (part, canonical) in renamed { pair(part) { identifier($0) == canonical } }
+        for (part, canonical) in renamed { pair(part) { name($0) == canonical } }
         for part in new { pair(part) { name($0) == name(part) } }
         for part in new { pair(part) { identifier($0) == name(part) } }
         return result

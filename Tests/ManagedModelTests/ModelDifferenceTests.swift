@@ -214,6 +214,29 @@ import Testing
         #expect(ModelDifference(from: Self.model, to: third).changes.map(\.summary) == ["was renamed from 'title'"])
     }
 
+    /// The second version has a new attribute with the first name of a renamed one, and an entity likewise.
+    @Test func aPartWithTheFirstNameOfAnotherOneIsNotThatOne() {
+        var second = Self.model
+        second.entities[0].attributes[0].name = "topic"
+        second.entities[0].attributes[0].renamingIdentifier = "title"
+        second.entities[0].attributes.insert(Attribute(name: "title", type: .integer16), at: 0)
+        second.entities[1].name = "Label"
+        second.entities[1].renamingIdentifier = "Tag"
+        second.entities[0].relationships[0].destination = "Label"
+        second.entities.insert(Entity(name: "Tag", attributes: [Attribute(name: "count", type: .integer16)]), at: 0)
+        #expect(
+            ModelDifference(from: Self.model, to: second).changes.map { "\($0.subject) \($0.summary)" }
+                == ["Label was renamed from 'Tag'", "Post.title is new", "Post.topic was renamed from 'title'", "Tag is new"])
+        #expect(ModelDifference(from: second, to: second).changes.isEmpty)
+        var third = second
+        third.entities[1].attributes[1].name = "subject"
+        third.entities[2].name = "Mark"
+        third.entities[1].relationships[0].destination = "Mark"
+        #expect(
+            ModelDifference(from: second, to: third).changes.map { "\($0.subject) \($0.summary)" }
+                == ["Mark was renamed from 'Label'", "Post.subject was renamed from 'topic'"])
+    }
+
     @Test func unInferableChangesNameTheObstacle() {
         #expect(
             changes {

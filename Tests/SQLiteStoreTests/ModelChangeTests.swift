@@ -115,6 +115,36 @@ import Testing
         }
     }
 
+    /// `Book.topic` was `title`; the new `title` is another attribute, which the third version has as well.
+    @Test func anAttributeWithTheFirstNameOfAnotherOneKeepsItsValues() throws {
+        func second(_ model: inout Model) {
+            model.entities[2].attributes[0].name = "topic"
+            model.entities[2].attributes[0].renamingIdentifier = "title"
+            model.entities[2].attributes.append(Attribute(name: "title", type: .string))
+        }
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            let first = try Library.model()
+            let store = try Library.store(url, model: first, options: Library.options(version: 1))
+            try store.insert(first, "Book", ["title": .string("first")])
+            store.close()
+            let model = try Library.model(second)
+            let renamed = try Library.store(url, model: model, options: Library.options(version: 2))
+            try renamed.insert(model, "Book", ["topic": .string("topic"), "title": .string("title")])
+            renamed.close()
+            let third = try Library.model { model in
+                second(&model)
+                model.entities[3].attributes.append(Attribute(name: "motto", type: .string))
+            }
+            let opened = try Library.store(url, model: third, options: Library.options(version: 3))
+            let rows = try opened.read { try $0.fetch(StoreQuery(entity: third.index("Book"))) }
+            let values = rows.sorted { $0.key.primaryKey < $1.key.primaryKey }.map { row in
+                [row.values[third.slot("Book", "topic")], row.values[third.slot("Book", "title")]]
+            }
+            #expect(values == [[.string("first"), .null], [.string("topic"), .string("title")]])
+        }
+    }
+
     static let refused: [(what: String, code: StoreError.Code, detail: String)] = [
         ("other type", .notInferable, "Book.pages changed from integer32 to string"),
         ("required without default", .migration, "Author.must is required"),
