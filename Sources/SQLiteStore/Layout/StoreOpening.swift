@@ -46,6 +46,7 @@ struct StoreOpening {
         try tables.makeIndexes()
         try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
         if !options.isTransient { try SourceModel.record(model.model, in: connection) }
+        try recordDeclarations()
         var metadata = StoreMetadata.initial
         try metadata.record(layout.recorded)
         metadata.recordVersion(options)
@@ -104,6 +105,7 @@ struct StoreOpening {
         let upToDate = try migration.run(from: source, existing, metadata, as: layout)
         metadata.deferred = upToDate.deferredDrops
         try SourceModel.record(model.model, in: connection)
+        try recordDeclarations()
         try metadata.record(upToDate.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
         metadata.recordVersion(options, besides: migration.otherEntities)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
@@ -123,6 +125,13 @@ struct StoreOpening {
         try DerivedTriggers(connection: connection, layout: opened.layout).bringUpToDate()
         if options.isHistoryEnabled { try tables.makeHistory() }
         if existing.columns[SourceModel.table] == nil, !options.isTransient { try SourceModel.record(model.model, in: connection) }
+        try recordDeclarations()
+    }
+
+    /// Names on the server and default values are no part of a version, and the next migration of a synced store compares them.
+    private func recordDeclarations() throws(StoreError) {
+        guard options.isSynced, !options.isTransient else { return }
+        try SourceModel.record(SyncDeclarations(model.model), in: connection)
     }
 }
 

@@ -41,7 +41,7 @@ struct ModelMigration {
     func source(
         _ existing: StoreLayoutBuilder.Existing, _ metadata: StoreMetadata, _ fresh: StoreLayout
     ) throws(StoreError) -> Model? {
-        if let model = try SourceModel.recorded(in: connection, existing.columns) { return model }
+        if let model = try SourceModel.recorded(in: connection, existing.columns) { return try completed(model) }
         let store = try ForeignStore(connection, metadata, existing.numbers)
         guard existing.recorded == nil else {
             if let model = try SourceModel.fitting(options.sourceModels(), store, existing) { return model }
@@ -60,6 +60,13 @@ struct ModelMigration {
             guard options.modelChanges == .infer else { throw error }
             return try SourceModel.fitting(options.sourceModels(), store, existing) ?? store.version(of: model.model)
         }
+    }
+
+    /// Adds the declarations that other devices depend on to the recorded model of a synced store.
+    private func completed(_ source: Model) throws(StoreError) -> Model {
+        guard options.isSynced else { return source }
+        let declarations = try SourceModel.declarations(in: connection)
+        return (declarations ?? SyncDeclarations(assumedOf: source, from: model.model)).applied(to: source)
     }
 
     private func migrate(from source: Model, _ existing: StoreLayoutBuilder.Existing) throws(StoreError) -> Result {

@@ -32,11 +32,31 @@ struct SourceModel {
 
     static func recorded(in connection: Connection, _ columns: [String: [String]]) throws(StoreError) -> Model? {
         guard columns[table] != nil else { return nil }
-        let data = try connection.first("SELECT CONTENT FROM \(table)") { $0.blob(0) }
+        let data = try connection.first("SELECT CONTENT FROM \(table) WHERE VERSION = 1") { $0.blob(0) }
         guard let data else { return nil }
         do throws(CompiledModelError) { return try CompiledModel(data: data).current } catch {
             throw StoreError(.corrupt, "the model that the store keeps cannot be read", detail: error.description)
         }
+    }
+
+    /// Records what other devices depend on, in a row of its own that earlier releases ignore, and delete when they migrate the store.
+    ///
+    /// Writes nothing if the last opening recorded the same.
+    static func record(_ declarations: SyncDeclarations, in connection: Connection) throws(StoreError) {
+        if try self.declarations(in: connection) == declarations { return }
+        let data: Data
+        do { data = try JSONEncoder().encode(declarations) } catch {
+            throw StoreError(.other, "the names on the server cannot be kept in the store")
+        }
+        try connection.execute("INSERT OR REPLACE INTO \(table) (VERSION, CONTENT) VALUES (2, ?)", [.blob(data)])
+    }
+
+    /// Returns the recorded declarations; nil for a store that was not opened for sync since its last migration.
+    ///
+    /// The store must have a recorded model.
+    static func declarations(in connection: Connection) throws(StoreError) -> SyncDeclarations? {
+        let data = try connection.first("SELECT CONTENT FROM \(table) WHERE VERSION = 2") { $0.blob(0) }
+        return data.flatMap { try? JSONDecoder().decode(SyncDeclarations.self, from: $0) }
     }
 
     /// Returns a model with exactly the tables of the file.
