@@ -88,14 +88,18 @@ package struct LensMapping: Sendable {
 
     /// Returns values for the later attributes of a row that was written before the lens was declared; nil if they have values, or need none.
     ///
-    /// - Parameter shown: The fields of the record's merge base, upgraded: an unsent value without later form counts as no change.
+    /// - Parameter shown: The fields of the record's merge base, upgraded, and empty for a row that the server does not have. An unsent value
+    ///   without later form counts as no change.
     func filled(_ values: ContiguousArray<StoredValue>, shown: [String: Field]) -> [(slot: Int, value: StoredValue)]? {
         let now = later.map { values[$0.slot] }
         let initial = later.map { property in
             if case .attribute(let attribute) = property.kind { attribute.defaultValue } else { StoredValue.null }
         }
         guard Self.areSame(now, initial, later) else { return nil }
-        let upgraded = lens.upgrade(earlier.map { values[$0.slot] }) ?? self.values(of: later, in: shown) ?? now
+        let before = earlier.map { values[$0.slot] }, absent = later.map(\.absentValue)
+        // Devices read a record without later fields in this way: the default value of a required earlier attribute may be the form of none.
+        let upgraded =
+            !shown.isEmpty && agree(before, absent) ? absent : lens.upgrade(before) ?? self.values(of: later, in: shown) ?? now
         if Self.areSame(upgraded, now, later) { return nil }
         return zip(later, upgraded).map { (slot: $0.slot, value: $1.isNull ? $0.absentValue : $1) }
     }
@@ -224,7 +228,7 @@ extension EntityMapping {
     ///   - base: The merge base of the row's record; nil for a row without a record.
     ///   - lenses: Those that the row was written before.
     package func filled(_ row: Row, since base: Ancestor?, by lenses: [LensMapping]) -> (row: Row, changedSlots: [Int])? {
-        let shown = base.map { upgraded($0.fields) } ?? [:]
+        let shown = base.map { $0.fields.isEmpty ? [:] : upgraded($0.fields) } ?? [:]
         var (filled, slots) = (row, [Int]())
         for (slot, value) in lenses.compactMap({ $0.filled(row.values, shown: shown) }).joined() {
             filled.values[slot] = value

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: The Tarn authors
+
+import CloudWire
+import ManagedModel
+import MirroringCore
+import Testing
+import ValueSimulation
+
+/// Values that lenses translate, on devices that were updated and on new ones.
+@Suite struct LensValueTests {
+    private static func mapping(_ attributes: [Attribute], lens: String? = nil) throws -> RecordMapping {
+        var entity = Entity(name: "Thing", attributes: attributes + [Attribute(name: "title", type: .string)])
+        entity.userInfo["syncLens"] = lens
+        return RecordMapping(model: try ResolvedModel(Model(entities: [entity])))
+    }
+
+    private func value(_ property: String, _ replica: Replica) -> StoredValue? {
+        replica.liveKeys.first.flatMap { replica.value(property, of: $0) }
+    }
+
+    /// The default value of a required attribute is also the earlier form of no level.
+    @Test func anUpdatedDeviceShowsWhatANewDeviceShows() throws {
+        let flag = Attribute(name: "flag", type: .boolean, isOptional: false, defaultValue: .int(0))
+        let later = try Self.mapping([flag, Attribute(name: "level", type: .integer16)], lens: "flag -> level")
+        let cases: [(sent: Int64, level: StoredValue)] = [(0, .null), (1, .int(1))]
+        for (sent, level) in cases {
+            var server = ServerModel()
+            var old = Replica("O", mapping: try Self.mapping([flag])), new = Replica("N", mapping: later)
+            let key = old.insertThing(["flag": .int(sent)])
+            old.sync(&server)
+            new.sync(&server)
+            #expect(value("level", new) == level)
+            old.upgrade(to: later)
+            #expect(value("level", old) == level)
+            // An edit of something else is not one of the level.
+            old.set("title", of: key, to: .string("edited"))
+            old.sync(&server)
+            #expect(server.records["O1"]?.fields["CD_level"] == nil)
+        }
+    }
+
+    /// The server has no record that other devices read.
+    @Test func anUnsentObjectIsTranslated() throws {
+        let flag = Attribute(name: "flag", type: .boolean, isOptional: false, defaultValue: .int(0))
+        let later = try Self.mapping([flag, Attribute(name: "level", type: .integer16)], lens: "flag -> level")
+        var server = ServerModel()
+        var old = Replica("O", mapping: try Self.mapping([flag])), new = Replica("N", mapping: later)
+        old.insertThing(["flag": .int(0)])
+        old.upgrade(to: later)
+        #expect(value("level", old) == .int(0))
+        old.sync(&server)
+        new.sync(&server)
+        #expect(value("level", new) == .int(0))
+    }
+}
