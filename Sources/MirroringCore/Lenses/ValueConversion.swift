@@ -27,13 +27,23 @@ extension StoredValue {
         if isNull || type == other { return self }
         if other == .string { return text(of: type).map { .string($0) } }
         if case .string(let text) = self { return Self.parsed(text, as: other) }
-        return Self.parsed(text(of: type == .boolean ? .integer16 : type) ?? "", as: other)
+        let source: AttributeType =
+            switch (type, other) {
+            case (.boolean, _): .integer16
+            // All digits, since the double with the shortest ones is another number.
+            case (.float, .double): .double
+            default: type
+            }
+        return Self.parsed(text(of: source) ?? "", as: other)
     }
 
     private func text(of type: AttributeType) -> String? {
         switch (type, self) {
         case (.boolean, .int(let number)): number == 0 ? "false" : "true"
         case (_, .int(let number)): String(number)
+        case (.float, .double(let number)) where Int64(exactly: number) == nil:
+            // The digits of the type: 0.1 as a double is 0.10000000149011612.
+            Float(number).isFinite ? Float(number).description : nil
         case (_, .double(let number)): Int64(exactly: number).map { String($0) } ?? (number.isFinite ? number.description : nil)
         case (_, .decimal(let number)): number.isNaN ? nil : number.description
         case (_, .date(let seconds)): Self.text(ofDate: seconds)

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import Foundation
 import ManagedModel
 import MirroringCore
 import Testing
@@ -52,5 +53,26 @@ import ValueSimulation
         old.sync(&server)
         new.sync(&server)
         #expect(value("level", new) == .int(0))
+    }
+
+    /// 0.1 in single precision is 0.10000000149011612 in double precision.
+    @Test func aNumberOfSinglePrecisionHasItsOwnDigits() throws {
+        let weight = Attribute(name: "weight", type: .float)
+        let types: [(type: AttributeType, value: StoredValue)] = [
+            (.string, .string("0.1")), (.decimal, .decimal(Decimal(1) / 10)), (.double, .double(Double(Float(0.1)))),
+        ]
+        for (type, translated) in types {
+            var server = ServerModel()
+            var old = Replica("O", mapping: try Self.mapping([weight]))
+            var new = Replica(
+                "N", mapping: try Self.mapping([weight, Attribute(name: "amount", type: type)], lens: "weight -> amount"))
+            old.insertThing(["weight": .double(0.1)])
+            old.sync(&server)
+            new.sync(&server)
+            #expect(value("amount", new) == translated)
+            new.set("title", of: new.liveKeys[0], to: .string("edited"))
+            new.sync(&server)
+            #expect(server.records["O1"]?.fields["CD_amount"] == nil)
+        }
     }
 }
