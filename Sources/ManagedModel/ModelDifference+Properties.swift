@@ -54,7 +54,12 @@ extension ModelDifference {
         let matchedNames = Set(matches.values.map(\.name))
         for attribute in origin.attributes where !matchedNames.contains(attribute.name) {
             if isElsewhere(attribute, of: origin, \.attributes, \.name, \.renamingIdentifier) { continue }
-            let isRequired = !attribute.isOptional && attribute.defaultValue.isNull && !attribute.isTransient
+            if attribute.isTransient || attribute.derivationExpression != nil {
+                // It has no field on the server.
+                changes.append(Change("\(origin.name).\(attribute.name)", "was removed", isAllowedWhenSynced: true))
+                continue
+            }
+            let isRequired = !attribute.isOptional && attribute.defaultValue.isNull
             changes.append(removal(attribute.name, attribute.syncName, of: origin, entity, isRequired: isRequired))
         }
         return changes
@@ -63,12 +68,14 @@ extension ModelDifference {
     private func differences(_ before: Attribute, _ now: Attribute, _ subject: String) -> [Change] {
         var changes: [Change] = []
         if before.type != now.type {
+            // Nothing stores the value of a transient attribute.
+            let isFitting = before.type.becomes(now.type) || before.isTransient || now.isTransient
             changes.append(
                 Change(
                     subject, "changed from \(before.type) to \(now.type)",
-                    obstacle: before.type.becomes(now.type) ? nil : "a value's type cannot be changed by inference",
+                    obstacle: isFitting ? nil : "a value's type cannot be changed by inference",
                     // The field's type is the same one. A version keeps a value that its type cannot hold, and shows none.
-                    isAllowedWhenSynced: before.type.becomes(now.type)))
+                    isAllowedWhenSynced: isFitting))
         } else if now.type == .composite {
             changes += elementDifferences(old.elements(of: before), new.elements(of: now), subject)
         }

@@ -122,6 +122,27 @@ import Testing
         #expect(!ModelDifference(from: old, to: new).isAllowedWhenSynced)
     }
 
+    /// They have neither a column nor a field.
+    @Test func transientAndDerivedAttributesComeAndGo() {
+        var cache = Attribute(name: "cache", type: .undefined)
+        cache.isTransient = true
+        var folded = Attribute(name: "folded", type: .string)
+        folded.derivationExpression = "lowercase:(title)"
+        var old = Self.model
+        old.entities[0].attributes += [cache, folded]
+        let removal = ModelDifference(from: old, to: Self.model)
+        #expect(removal.changes.map { "\($0.subject) \($0.summary)" } == ["Post.cache was removed", "Post.folded was removed"])
+        #expect(removal.isAllowedWhenSynced)
+        var new = old
+        new.entities[0].attributes[2].type = .string
+        let retyped = ModelDifference(from: old, to: new)
+        #expect(retyped.changes.map(\.summary) == ["changed from undefined to string"])
+        #expect(retyped.obstacles.isEmpty)
+        #expect(retyped.isAllowedWhenSynced)
+        new.entities[0].attributes[2].isTransient = false
+        #expect(ModelDifference(from: old, to: new).obstacles.isEmpty)
+    }
+
     /// The later attributes of a lens are new with it, and stay with it until the earlier ones are retired.
     @Test func aSyncedStoreKeepsItsLenses() {
         var lens = Self.model

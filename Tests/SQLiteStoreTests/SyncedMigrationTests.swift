@@ -92,4 +92,17 @@ import Testing
             first, between: { try Library.execute("DELETE FROM TARNSTORE_MODEL WHERE VERSION = 2", on: $0) }, second)
         #expect(names == Self.migrated)
     }
+
+    /// The first version has a transient attribute with values of another type, and a derived one.
+    @Test func transientAndDerivedAttributesChange() throws {
+        func first(_ model: inout Model) {
+            var cache = Attribute(name: "cache", type: .integer16)
+            cache.isTransient = true
+            var folded = Attribute(name: "folded", type: .string)
+            folded.derivationExpression = "lowercase:(title)"
+            model.entities[2].attributes += [cache, folded]
+        }
+        func second(_ model: inout Model) { model.entities[2].attributes.append(Attribute(name: "cache", type: .string)) }
+        #expect(try columns(first, second) == Self.migrated)
+    }
 }

@@ -120,7 +120,15 @@ open class NSMappingModel: NSObject {
         for (index, slot) in entity.slots.enumerated() {
             switch slot {
             case .attribute(let attribute):
-                if attribute.derivationExpression == nil { add(slot.name, origins.slots[index], isRelationship: false) }
+                if attribute.derivationExpression != nil { continue }
+                var place = origins.slots[index]
+                // A transient attribute of another type has no value to copy.
+                if case .slot(let formerSlot)? = place, case .attribute(let former) = source.slots[formerSlot],
+                    !former.type.becomes(attribute.type)
+                {
+                    place = nil
+                }
+                add(slot.name, place, isRelationship: false)
             case .toOne: add(slot.name, origins.slots[index], isRelationship: true)
             }
         }

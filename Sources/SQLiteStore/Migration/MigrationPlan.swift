@@ -112,7 +112,8 @@ struct MigrationPlan {
         for (entity, origin) in origins.sorted(by: { $0.key < $1.key }) {
             for (slot, place) in (properties[entity]?.slots ?? []).enumerated() {
                 guard case .attribute(let now) = model.entities[entity].slots[slot], case .slot(let index)? = place,
-                    case .attribute(let formerAttribute) = old.model.entities[origin].slots[index], !formerAttribute.type.becomes(now.type)
+                    case .attribute(let formerAttribute) = old.model.entities[origin].slots[index],
+                    !now.isTransient, !formerAttribute.isTransient, !formerAttribute.type.becomes(now.type)
                 else { continue }
                 let subject = "\(model.entities[entity].name).\(now.name)"
                 throw StoreError(
