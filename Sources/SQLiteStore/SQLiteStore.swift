@@ -110,8 +110,10 @@ package final class SQLiteStore: Sendable {
                 options: openOptions
             ).open()
         }
+        var droppedFiles: [String] = []
         do {
             let opened = try Self.open(url, options, prepare)
+            droppedFiles = opened.result.unneededFiles
             self.database = opened.database
             self.lock = Mutex(opened.lock)
             inspected = opened.inspected
@@ -130,6 +132,9 @@ package final class SQLiteStore: Sendable {
         self.number = number
         self.url = url
         self.options = options
+        if !droppedFiles.isEmpty {
+            try? database.writeWithoutTransaction { [droppedFiles] database in try inTurn { removeFiles(droppedFiles, on: database) } }
+        }
         if options.vacuums, !options.isReadOnly {
             do {
                 try database.writeWithoutTransaction { database in try inTurn { try removeUnnamedFiles(on: database) } }

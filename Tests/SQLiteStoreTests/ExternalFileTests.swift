@@ -270,6 +270,39 @@ import Testing
         }
     }
 
+    /// The later version of the model lacks the attribute. A deferred migration leaves the column.
+    @Test(arguments: [false, true]) func filesOfARemovedAttributeAreRemoved(_ isDeferred: Bool) throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            func model(_ names: [String]) throws -> ResolvedModel {
+                try Library.model { model in
+                    model.entities[2].attributes.removeAll { $0.name == "cover" }
+                    for name in names {
+                        var attribute = Attribute(name: name, type: .binaryData)
+                        attribute.allowsExternalBinaryDataStorage = true
+                        model.entities[2].attributes.append(attribute)
+                    }
+                }
+            }
+            let first = try model(["front", "back"])
+            let store = try Library.store(url, model: first, options: Library.options(version: 1))
+            let value = StoredValue.data(Self.bytes(Self.large))
+            let key = try store.insert(first, "Book", ["front": value, "back": .data(Self.bytes(Self.large, 5))])
+            store.close()
+            try #require(files(url).count == 2)
+            var options = Library.options(version: 2)
+            options.defersDrops = isDeferred
+            let second = try model(["front"])
+            let migrated = try Library.store(url, model: second, options: options)
+            #expect(files(url).count == 1)
+            _ = try migrated.finishDeferredMigration(limit: nil)
+            #expect(files(url).count == 1)
+            #expect(try migrated.row(key)?.values[second.slot("Book", "front")] == value)
+            migrated.close()
+            #expect(try check(url) == [])
+        }
+    }
+
     @Test func aStoreGetsFilesWhenItsModelAllowsThem() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")

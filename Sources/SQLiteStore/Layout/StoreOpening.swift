@@ -11,6 +11,8 @@ struct StoreOpening {
     struct Result: Sendable {
         let layout: StoreLayout
         let identifier: String
+        /// Files of values that a migration dropped.
+        var unneededFiles: [String] = []
     }
 
     let connection: Connection
@@ -109,7 +111,7 @@ struct StoreOpening {
         try metadata.record(upToDate.layout.recorded, keeping: migration.others(existing.recorded), of: existing.recorded)
         metadata.recordVersion(options, besides: migration.otherEntities)
         try connection.execute("UPDATE Z_METADATA SET Z_PLIST = ?", [.blob(try metadata.encoded())])
-        return Result(layout: upToDate.layout, identifier: row.0)
+        return Result(layout: upToDate.layout, identifier: row.0, unneededFiles: upToDate.unneededFiles)
     }
 
     /// Updates indexes and triggers, which may change without a change of tables.

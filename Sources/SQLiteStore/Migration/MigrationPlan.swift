@@ -104,6 +104,12 @@ struct MigrationPlan {
 
     static func leftover(_ oldRoot: Int) -> String { "TARNSTORE_LEFT_\(oldRoot)" }
 
+    /// Slots of an old entity with values that may be in files, and that the new model has no property for.
+    func droppedExternalSlots(of entity: StoredEntity) -> [Int] {
+        let places = images[entity.index].flatMap { properties[$0]?.slots } ?? []
+        return entity.externalSlots.filter { !places.contains(PropertyLocation.slot($0)) }
+    }
+
     // MARK: Decisions
 
     /// Checks a case that the comparison by declaring entity misses: a property that moved in its hierarchy and changed

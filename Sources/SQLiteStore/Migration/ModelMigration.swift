@@ -8,6 +8,8 @@ struct ModelMigration {
     struct Result {
         let layout: StoreLayout
         let deferredDrops: [DeferredDrop]
+        /// Files of values that the model does not have any more.
+        var unneededFiles: [String] = []
     }
 
     let connection: Connection
@@ -90,8 +92,9 @@ struct ModelMigration {
             file: MigrationPlan.FileState(columns: existing.columns, maxima: try maxima(), numbers: existing.numbers))
         var builder = try StoreLayoutBuilder(model, configuration: configuration, existing: plan.existing)
         let layout = try builder.build()
-        let deferredDrops = try StoreMigrator(connection: connection, plan: plan, layout: layout).run(
-            isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
+        let migrator = StoreMigrator(connection: connection, plan: plan, layout: layout)
+        let unneededFiles = try migrator.droppedFiles()
+        let deferredDrops = try migrator.run(isDeferring: options.defersDrops, withHistory: options.isHistoryEnabled)
         do throws(StoreError) {
             try StoreTables(connection: connection, layout: layout).makeIndexes()
             try DerivedTriggers(connection: connection, layout: layout).bringUpToDate()
@@ -99,7 +102,7 @@ struct ModelMigration {
             guard error.code == .constraint else { throw error }
             throw StoreError(.constraint, "rows have the same values where they have to differ now", detail: error.detail)
         }
-        return Result(layout: layout, deferredDrops: deferredDrops)
+        return Result(layout: layout, deferredDrops: deferredDrops, unneededFiles: unneededFiles)
     }
 
     private func check(_ difference: ModelDifference) throws(StoreError) {

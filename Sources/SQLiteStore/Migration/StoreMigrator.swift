@@ -39,6 +39,23 @@ struct StoreMigrator {
         return []
     }
 
+    /// Returns the names of files that no row will name: those of removed attributes and entities. Called before
+    /// ``run(isDeferring:withHistory:)``.
+    func droppedFiles() throws(StoreError) -> [String] {
+        var names: [String] = []
+        for case let entity? in plan.old.entities {
+            for slot in plan.droppedExternalSlots(of: entity) {
+                guard let sql = entity.filesSQL(slot) else { continue }
+                do {
+                    try connection.query("\(sql) AND Z_ENT = ?", [.int(entity.number)]) { row in
+                        if case .file(let name)? = row.blob(0).map(ExternalValue.init) { names.append(name) }
+                    }
+                } catch { throw StoreError(error) }
+            }
+        }
+        return names
+    }
+
     private var changesTables: Bool {
         !plan.disturbed.isEmpty || !plan.columnRenames.isEmpty
             || plan.primaries.contains { MigrationPlan.table(of: plan.model.entities[$0.key]) != plan.oldEntity($0.value).table }
