@@ -303,6 +303,31 @@ import Testing
         }
     }
 
+    /// Both configurations are in one file.
+    @Test func aCleanUpKeepsFilesOfOtherConfigurations() throws {
+        try Library.withFolder { folder in
+            let url = folder.appending(path: "a.sqlite")
+            let model = try Library.model { model in
+                var image = Attribute(name: "image", type: .binaryData)
+                image.allowsExternalBinaryDataStorage = true
+                model.entities.append(Entity(name: "Note", attributes: [image]))
+                model.configurations = ["Local": ["Note"], "Cloud": ["Author", "Book", "Comic", "Tag"]]
+            }
+            func opened(_ configuration: String, vacuums: Bool = false) throws -> SQLiteStore {
+                var options = Library.options()
+                options.vacuums = vacuums
+                return try SQLiteStore(url: url, model: model, configuration: configuration, number: 7, options: options)
+            }
+            let value = StoredValue.data(Self.bytes(Self.large))
+            let local = try opened("Local")
+            let key = try local.insert(model, "Note", ["image": value])
+            local.close()
+            try opened("Cloud", vacuums: true).close()
+            #expect(files(url).count == 1)
+            #expect(try opened("Local").row(key)?.values[model.slot("Note", "image")] == value)
+        }
+    }
+
     @Test func aStoreGetsFilesWhenItsModelAllowsThem() throws {
         try Library.withFolder { folder in
             let url = folder.appending(path: "a.sqlite")

@@ -47,20 +47,30 @@ extension SQLiteStore {
             })
     }
 
-    /// Removes files that no row names: leftovers of a crash. Scans all columns that may name files.
+    /// Removes files that no row names: leftovers of a crash. Scans all columns that may name files, among them those of
+    /// entities in other configurations, those that a deferred migration left, and those of Apple's sync metadata.
     func removeUnnamedFiles(on database: Database) throws {
         guard let folder = layout.external else { return }
         let present = folder.names
         if present.isEmpty { return }
+        let connection = Connection(database)
+        let columns = try connection.pairs(
+            """
+            SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' \
+            AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND m.name NOT LIKE 'TARN\\_%' ESCAPE '\\' AND m.sql NOT LIKE 'CREATE VIRTUAL%' \
+            AND c.type = 'BLOB' COLLATE NOCASE
+            """)
         var named: Set<String> = []
-        for case let entity? in layout.entities {
-            for slot in entity.externalSlots {
-                guard let sql = entity.filesSQL(slot) else { continue }
-                try Connection(database).query(sql) { row in
-                    if case .file(let name)? = row.blob(0).map(ExternalValue.init) { named.insert(name) }
-                }
+        for (table, column) in columns {
+            let (table, column) = (Self.quoted(table), Self.quoted(column))
+            let sql = "SELECT \(column) FROM \(table) WHERE length(\(column)) = \(ExternalValue.referenceSize)"
+            try connection.query(sql) { row in
+                if case .file(let name)? = row.blob(0).map(ExternalValue.init) { named.insert(name) }
             }
         }
         removeFiles(present.filter { !named.contains($0) }, on: database)
     }
+
+    /// Quotes any name: an app may have tables of its own in the file.
+    private static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }
