@@ -15,6 +15,17 @@ package struct LensDeclaration: Hashable, Sendable {
     /// `name -> firstName lastName`
     package var text: String { Self.text(from: earlier, to: later) }
 
+    /// The declaration in the form that ``parse(_:)`` reads.
+    package var source: String { separator == " " ? text : "\(text) by '\(separator)'" }
+
+    package var attributes: [String] { earlier + later }
+
+    /// Returns the declaration after an attribute was renamed.
+    package func renaming(_ name: String, to newName: String) -> LensDeclaration {
+        func renamed(_ names: [String]) -> [String] { names.map { $0 == name ? newName : $0 } }
+        return LensDeclaration(earlier: renamed(earlier), later: renamed(later), separator: separator)
+    }
+
     package static func text(from earlier: [String], to later: [String]) -> String {
         "\(earlier.joined(separator: " ")) -> \(later.joined(separator: " "))"
     }

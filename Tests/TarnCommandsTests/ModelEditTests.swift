@@ -80,6 +80,22 @@ import Testing
         #expect(difference.changes.map(\.summary).contains { $0.contains("renamed") })
     }
 
+    /// The lens of a subentity may have inherited attributes.
+    @Test func lensesFollowARenamedAttribute() throws {
+        let texts = ["name", "first", "last", "street", "city", "address"].map { Attribute(name: $0, type: .string) }
+        var person = Entity(name: "Person", attributes: texts), member = Entity(name: "Member", superentity: "Person")
+        person.userInfo["syncLens"] = "name -> first last; street city -> address by ', '"
+        member.userInfo["syncLens"] = "city->town"
+        var model = Model(entities: [person, member])
+        for (name, newName) in [("name", "fullName"), ("city", "place")] {
+            try ModelEdit.renameProperty(name, entity: "Person", to: newName).apply(to: &model)
+        }
+        #expect(model.entities[0].userInfo["syncLens"] == "fullName -> first last; street place -> address by ', '")
+        #expect(model.entities[1].userInfo["syncLens"] == "place -> town")
+        try ModelEdit.renameProperty("last", entity: "Person", to: "surname").apply(to: &model)
+        #expect(LensDeclaration.parse(model.entities[0].userInfo["syncLens"] ?? "")?.map(\.later) == [["first", "surname"], ["address"]])
+    }
+
     @Test func bothSidesOfARelationshipAreRemoved() async throws {
         let folder = ScratchFolder("tarn-model")
         let path = try await makeNotes(folder)

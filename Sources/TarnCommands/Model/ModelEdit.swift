@@ -134,6 +134,11 @@ extension Model {
                 }
             }
             entities[other].uniquenessConstraints = entities[other].uniquenessConstraints.map { $0.map { $0 == name ? newName : $0 } }
+            // A lens has the names of the model, unlike records.
+            if entities[other].lenses.contains(where: { $0.attributes.contains(name) }) {
+                let lenses = entities[other].lenses.map { $0.renaming(name, to: newName).source }
+                entities[other].userInfo[SyncKeys.lens] = lenses.joined(separator: "; ")
+            }
         }
     }
 
