@@ -41,6 +41,28 @@ import ValueSimulation
         }
     }
 
+    /// Without a default value in the later version, "false" is a value: devices show its level, and one that is cleared stays so.
+    @Test func anEarlierAttributeThatBecomesOptionalHasAllItsValues() throws {
+        var flag = Attribute(name: "flag", type: .boolean, isOptional: false, defaultValue: .int(0))
+        let first = try Self.mapping([flag])
+        flag.isOptional = true
+        let later = try Self.mapping([flag, Attribute(name: "level", type: .integer16)], lens: "flag -> level")
+        var server = ServerModel()
+        var old = Replica("O", mapping: first), new = Replica("N", mapping: later), other = Replica("M", mapping: later)
+        let key = old.insertThing(["flag": .int(0)])
+        old.sync(&server)
+        new.sync(&server)
+        other.sync(&server)
+        #expect(value("level", new) == .int(0))
+        new.set("level", of: new.liveKeys[0], to: .null)
+        new.sync(&server)
+        old.sync(&server)
+        other.sync(&server)
+        #expect(value("level", new) == .null)
+        #expect(value("level", other) == .null)
+        #expect(old.value("flag", of: key) == .int(0))
+    }
+
     /// The server has no record that other devices read.
     @Test func anUnsentObjectIsTranslated() throws {
         let flag = Attribute(name: "flag", type: .boolean, isOptional: false, defaultValue: .int(0))
