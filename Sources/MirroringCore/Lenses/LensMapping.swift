@@ -73,11 +73,16 @@ package struct LensMapping: Sendable {
                 return
             }
         } else if !isChanged(values, since: shown) {
-            for property in earlier {
-                switch property.content(in: base.fields) {
+            for (index, property) in earlier.enumerated() {
+                let content = property.content(in: base.fields)
+                switch content {
                 case .absent: values[property.slot] = property.absentValue
                 case .inline(let value): values[property.slot] = property.stored(value)
-                case .asset: continue
+                case .asset:
+                    // The merge base has no contents of assets, and the row has an older value if this device sent the asset.
+                    let digest = property.assetFieldName.flatMap { base.digests[$0] }
+                    if property.isSame(property.localContent(of: values[property.slot]), as: content, digest: digest) { continue }
+                    values[property.slot] = lens.downgrade(now)?[index] ?? .null
                 }
             }
             return

@@ -77,6 +77,34 @@ import ValueSimulation
         #expect(value("level", new) == .int(0))
     }
 
+    /// Both names together are longer than a field. The row of the device that sent them has no earlier form.
+    @Test func anEarlierFormInAnAssetSurvivesOtherEdits() throws {
+        let name = Attribute(name: "name", type: .string)
+        let names = ["firstName", "lastName"].map { Attribute(name: $0, type: .string) }
+        let later = try Self.mapping([name] + names, lens: "name -> firstName lastName")
+        let first = String(repeating: "a", count: 380_000), last = String(repeating: "b", count: 380_000)
+        var server = ServerModel()
+        var old = Replica("O", mapping: try Self.mapping([name])), new = Replica("N", mapping: later), other = Replica("M", mapping: later)
+        let key = new.insertThing(["firstName": .string(first), "lastName": .string(last)])
+        new.sync(&server)
+        new.set("title", of: key, to: .string("edited"))
+        for _ in 0..<2 {
+            new.sync(&server)
+            other.sync(&server)
+        }
+        old.sync(&server)
+        for replica in [new, other] {
+            #expect(value("firstName", replica) == .string(first))
+            #expect(value("lastName", replica) == .string(last))
+        }
+        #expect(value("name", old) == .string("\(first) \(last)"))
+        other.set("title", of: other.liveKeys[0], to: .string("again"))
+        other.sync(&server)
+        old.sync(&server)
+        #expect(value("name", old) == .string("\(first) \(last)"))
+        #expect(value("title", old) == .string("again"))
+    }
+
     /// 0.1 in single precision is 0.10000000149011612 in double precision.
     @Test func aNumberOfSinglePrecisionHasItsOwnDigits() throws {
         let weight = Attribute(name: "weight", type: .float)
