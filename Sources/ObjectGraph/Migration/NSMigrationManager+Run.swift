@@ -192,12 +192,26 @@ extension NSMigrationManager {
             context[NSMigrationManagerKey] = self
             context[NSMigrationEntityMappingKey] = mapping
             context[NSMigrationEntityPolicyKey] = policy
-            let value = expression.expressionValue(with: nil, context: context)
-            return (value as? [Any] ?? []).compactMap { $0 as? NSManagedObject }
+            guard let sources = Self.objects(expression.expressionValue(with: nil, context: context)) else {
+                throw CocoaError(
+                    .migration, sentence: "The source expression of the mapping '\(mapping.name ?? "")' has no objects as its value.")
+            }
+            return sources
         }
         let request = NSFetchRequest<NSManagedObject>(entityName: name)
         request.includesSubentities = false
         return try running.sourceContext.fetch(request)
+    }
+
+    /// - Returns: nil for a value that isn't a collection: no source objects would mean an empty destination.
+    private static func objects(_ value: Any?) -> [NSManagedObject]? {
+        switch value {
+        case let list as [Any]: list.compactMap { $0 as? NSManagedObject }
+        case let set as Set<NSManagedObject>: Array(set)
+        case let set as NSSet: set.allObjects.compactMap { $0 as? NSManagedObject }
+        case let set as NSOrderedSet: set.array.compactMap { $0 as? NSManagedObject }
+        default: nil
+        }
     }
 
     private func keepMetadata(of source: NSPersistentStore, in target: NSPersistentStore) {
