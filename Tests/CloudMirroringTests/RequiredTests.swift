@@ -88,6 +88,27 @@ import Testing
         }
     }
 
+    /// The later version of the app requires nothing. The record does not change.
+    @Test func aLaterVersionShowsWhatAnEarlierOneWithheld() async throws {
+        let cloud = try InProcessCloud()
+        let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"), isStrict: false)
+        let transport = try await cloud.addDevice("phone", of: "mia")
+        let phone = try device("phone", transport)
+        try tablet.edit { context in
+            context.insert("Column", ["name": "column"])
+            context.insert("Board", ["name": "board"])
+        }
+        try await sync(tablet, phone)
+        #expect(try names(phone) == "board")
+        #expect(phone.container.syncStatus.incompleteCount == 1)
+        try await phone.kill()
+        let updated = try Device("phone", transport, file: phone.file, model: Self.model(isStrict: false))
+        try await sync(updated)
+        #expect(try names(updated) == "board column")
+        #expect(updated.container.syncStatus.incompleteCount == 0)
+        #expect(try updated.container.conflicts().isEmpty)
+    }
+
     @Test func objectsThatRequireEachOtherArriveTogether() async throws {
         let cloud = try InProcessCloud()
         let tablet = try device("tablet", try await cloud.addUser("mia", device: "tablet"))

@@ -39,6 +39,8 @@ enum StateTable {
         case fingerprint
         /// The lenses for which rows have values: see `FilledLenses`.
         case lenses
+        /// The properties that objects require: see `RecordMapping.requirements`.
+        case requirements
         /// The names on the server of the model's parts: see `ServerNames`.
         case serverNames
         case lastSuccess

@@ -137,6 +137,11 @@ extension SyncMetadataWriter {
         }
     }
 
+    /// Removes all withheld records of the zone, which will be fetched again.
+    func removeAllWithheld() throws {
+        for table in WithheldTable.tables { try writer.execute("DELETE FROM \(table) WHERE zone = ?", [.int(zone)]) }
+    }
+
     /// Removes withheld records that arrived or were deleted.
     func removeWithheld(_ names: [String]) throws {
         for name in names {

@@ -60,6 +60,7 @@ struct FileOpening: FileTransactions {
                 }
                 try StateTable.set(.fingerprint, .text(mapping.fingerprint), writer)
             }
+            try file.withheldRecords.fetchAgain(writer)
             try file.stagedPages.removeUnneededFiles(writer)
             return Memory(
                 signIn: try file.account.signIn(writer), answer: try file.accountChanges.answer(writer),

@@ -117,6 +117,11 @@ package final class RecordMapping: Sendable {
         return ContentDigest([UInt8](lines.sorted().joined(separator: "\n").utf8)).text
     }
 
+    /// The properties that objects require, by names on the server. A record that another model withheld may be complete for this one.
+    package var requirements: String {
+        entities.values.flatMap { entity in entity.required.map { "\(entity.name).\($0.name)" } }.sorted().joined(separator: "\n")
+    }
+
     private static func link(of entity: ResolvedEntity, at index: Int, in model: ResolvedModel, _ extensions: ModelExtensions)
         -> LinkMapping?
     {

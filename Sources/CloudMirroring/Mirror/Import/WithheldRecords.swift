@@ -12,6 +12,20 @@ import SQLiteStore
 struct WithheldRecords: FileTransactions {
     let file: MirrorFile
 
+    /// Fetches zones with withheld records again if the model requires other properties than before: a record that lacked a value is released
+    /// by a change of the record alone.
+    func fetchAgain(_ writer: StoreWriter) throws {
+        let requirements = mapping.requirements
+        if try StateTable.text(.requirements, writer) == requirements { return }
+        for row in try ZoneTable.all(writer) {
+            guard try reader(writer, zone: row.zone.number).hasIncomplete() else { continue }
+            try ZoneTable.beginFullFetch(row.zone.number, expectsHistory: true, writer)
+            // Nothing reads them any more.
+            if !mapping.keepsIncomplete { try self.writer(writer, zone: row.zone.number).removeAllWithheld() }
+        }
+        try StateTable.set(.requirements, .text(requirements), writer)
+    }
+
     /// Returns a page with the withheld records that its own release, behind those.
     ///
     /// - Parameter withheld: The records that stay withheld.
