@@ -53,6 +53,42 @@ import Testing
         #expect(try tablet.text("content", of: "a") == "by phone")
     }
 
+    /// The rotation happens after the server has stored a request with values of the first key, and before its response.
+    @Test func valuesInFlightAreEncryptedAgain() async throws {
+        let stage = try await HostileStage()
+        let keys = stage.keys
+        let wire = Faults(stage.transport)
+        let tablet = try Device("tablet", stage.transport, over: wire, model: EncryptedPosts.model) {
+            $0.cloudKitContainerOptions?.encryptionKeys = .file(keys)
+        }
+        try tablet.edit { for title in ["a", "b"] { $0.insert("Post", ["title": title, "content": "of \(title)"]) } }
+        try await tablet.sync()
+        let before = try await keyNames(stage)
+        wire.plan(
+            "records/modify",
+            .answer { body in
+                try await tablet.container.rotateEncryptionKey(of: tablet.container.persistentStoreCoordinator.persistentStores[0])
+                return body
+            })
+        try tablet.edit { context in
+            try context.post(titled: "a")?.setValue("a2", forKey: "title")
+            try context.post(titled: "b")?.setValue("changed", forKey: "content")
+            context.insert("Post", ["title": "c", "content": "of c"])
+        }
+        for _ in 0..<2 { try await tablet.sync() }
+        let after = try await keyNames(stage)
+        #expect(wire.isSpent)
+        #expect(Set(after.keys) == ["a2", "b", "c"])
+        #expect(Set(after.values).count == 1, "\(after)")
+        #expect(after["b"] != before["b"])
+        #expect(try tablet.text("content", of: "b") == "changed")
+        #expect(try tablet.unreadable == [])
+        // Nothing is sent for ever.
+        let requests = wire.log.count { $0 == "records/modify" }
+        try await tablet.sync()
+        #expect(wire.log.count { $0 == "records/modify" } == requests)
+    }
+
     @Test func laterValuesAloneMayGetTheNewKey() async throws {
         let stage = try await HostileStage()
         let tablet = try await stage.device("tablet")

@@ -55,6 +55,35 @@ import Testing
         #expect(phone.container.syncStatus.unreadableCount == 0)
     }
 
+    /// The user decides while another change of the record is in flight.
+    @Test func replacementIsSentAfterARequestInFlight() async throws {
+        let stage = try await HostileStage()
+        let keys = stage.keys
+        let wire = Faults(stage.transport)
+        let tablet = try Device("tablet", stage.transport, over: wire, model: EncryptedPosts.model) {
+            $0.cloudKitContainerOptions?.encryptionKeys = .file(keys)
+        }
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": "secret"]) }
+        try await tablet.sync()
+        let garbage = Field(.bytes(Array(repeating: 7, count: 64)), isEncrypted: true)
+        try await stage.write(["CD_content": garbage], to: "a")
+        try await tablet.sync()
+        #expect(try tablet.unreadable == ["content damaged"])
+        let post = try tablet.read { try #require(try $0.post(titled: "a")?.objectID) }
+        wire.plan(
+            "records/modify",
+            .answer { body in
+                try await tablet.container.resolveUnreadableValues(of: [post], by: .replace)
+                return body
+            })
+        try tablet.set("rank", of: "a", to: 5)
+        for _ in 0..<2 { try await tablet.sync() }
+        #expect(wire.isSpent)
+        #expect(try await stage.post("a").fields["CD_content"] != garbage)
+        #expect(try tablet.unreadable == [])
+        #expect(try tablet.text("content", of: "a") == "secret")
+    }
+
     @Test func quarantineOutlivesTheProcessAndIsRetried() async throws {
         let stage = try await HostileStage()
         let tablet = try await stage.device("tablet"), phone = try await stage.device("phone")

@@ -95,7 +95,24 @@ package struct FieldStates: Hashable, Sendable {
     }
 
     /// Adopts that the server stored the next value of a field.
-    mutating func advance(_ field: String) { entries[field] = Entry(version: nextVersion(of: field)) }
+    ///
+    /// - Parameter isOutdated: Whether the record was marked again while the value was in flight. A replacement that is due then may need
+    ///   another key than that of the value: it stays due.
+    mutating func advance(_ field: String, isOutdated: Bool) {
+        var entry = Entry(version: nextVersion(of: field))
+        entry.isReplacing = isOutdated && isReplacing(field)
+        entries[field] = entry
+    }
+
+    /// Ends replacements of values that a created record does not have.
+    ///
+    /// - Parameter fields: The fields of the created record.
+    mutating func endReplacements(notIn fields: [String: Field]) {
+        for (field, entry) in entries where entry.isReplacing && entry.problem == nil && entry.version == 0 {
+            guard !fields.keys.contains(field), !fields.keys.contains(field + MirrorNames.assetSuffix) else { continue }
+            entries[field] = nil
+        }
+    }
 
     /// Ends the quarantine of missing assets that a saved request has replaced.
     ///

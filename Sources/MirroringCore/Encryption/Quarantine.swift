@@ -150,14 +150,25 @@ package struct UnreadableAsset: Hashable, Sendable {
 extension RecordState {
     /// Marks the encrypted values that the server has, and that this device accepted, to be sent again.
     ///
+    /// A pending record may be in flight, with values that were encrypted earlier and that the merge base does not have yet. All its
+    /// encrypted values are marked, and the response to that request leaves the record pending.
+    ///
     /// - Returns: Whether there are any.
     package mutating func encryptAgain(_ entity: EntityMapping) -> Bool {
         var isAny = false
-        for property in entity.encryptedProperties(in: ancestor.fields, uploads: []) where fieldStates[property.fieldName]?.problem == nil {
+        let properties =
+            stage == .needsUpload ? entity.properties.filter(\.isEncrypted) : entity.encryptedProperties(in: ancestor.fields, uploads: [])
+        for property in properties where fieldStates[property.fieldName]?.problem == nil {
             fieldStates[property.fieldName, default: FieldStates.Entry(version: 0)].isReplacing = true
             isAny = true
         }
-        if isAny, stage == .uploaded { stage = .needsUpload }
+        if isAny { sendReplacements() }
         return isAny
+    }
+
+    /// Has the values that ``FieldStates/Entry/isReplacing`` marks sent, also if an earlier item of the record is in flight.
+    package mutating func sendReplacements() {
+        mark = ChangeMark.next(after: mark)
+        if stage == .uploaded { stage = .needsUpload }
     }
 }

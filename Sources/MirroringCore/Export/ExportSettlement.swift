@@ -252,6 +252,9 @@ extension RecordState {
         modified = record.modified
         system = system.updated(by: record)
         failure = nil
-        for property in entity.encryptedProperties(in: sent, uploads: []) { fieldStates.advance(property.fieldName) }
+        for property in entity.encryptedProperties(in: sent, uploads: []) {
+            fieldStates.advance(property.fieldName, isOutdated: mark != item.mark)
+        }
+        if isNew { fieldStates.endReplacements(notIn: sent) }
     }
 }

@@ -113,7 +113,7 @@ struct UnreadableValues: FileTransactions {
                         state.fieldStates[field] = FieldStates.Entry(version: 0, problem: .stale)
                     }
                 }
-                if isReplacing, state.stage == .uploaded { state.stage = .needsUpload }
+                if isReplacing { state.sendReplacements() }
                 try self.writer(writer, zone: number).write(state)
                 names[number, default: []].append(state.recordName)
             }
@@ -124,7 +124,7 @@ struct UnreadableValues: FileTransactions {
         }
     }
 
-    /// Marks encrypted values that the server has to be sent again, with the present key.
+    /// Marks encrypted values that the server has, or that are in flight, to be sent again with the present key.
     ///
     /// - Parameter zone: nil for all zones.
     func encryptAgain(in zone: ZoneID? = nil) throws -> Committed<Void> {
@@ -133,7 +133,7 @@ struct UnreadableValues: FileTransactions {
             try file.history.scan(writer, &related)
             for row in try ZoneTable.all(writer) where row.zone.number >= firstZone && (zone.map { normal($0) == row.zone.id } ?? true) {
                 let metadata = self.writer(writer, zone: row.zone.number)
-                for key in try metadata.reader.keysOnServer() where mapping.entities[key.entityIndex]?.hasEncryptedFields == true {
+                for key in try metadata.reader.keys() where mapping.entities[key.entityIndex]?.hasEncryptedFields == true {
                     guard var state = try metadata.reader.record(of: key), let entity = mapping.entities[key.entityIndex],
                         state.encryptAgain(entity)
                     else { continue }
