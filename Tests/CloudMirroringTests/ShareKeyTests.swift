@@ -80,6 +80,28 @@ import Testing
         #expect(bytes == [1, 65])
     }
 
+    /// The owner of a share hands out a key that would encrypt the participant's own values.
+    @Test func storeOfSharesTakesKeysOfSharesOnly() async throws {
+        let cloud = try InProcessCloud()
+        let file = EncryptedPosts.keyFile()
+        let bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: EncryptedPosts.model, keys: file)
+        try bo.edit { $0.insert("Post", ["title": "his", "content": "his alone"]) }
+        try await bo.sync()
+        let before = try bo.container.encryptionKeyText(of: bo.own)
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        let ofShare = "tarn-key-3:\(MirrorNames.shareZonePrefix)1:1:\(key)"
+        for text in ["tarn-key-2:4294967295:\(key)", "tarn-key-1:\(key)", "\(ofShare)\ntarn-key-2:9:\(key)"] {
+            #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, to: bo.others) }
+        }
+        #expect(try bo.container.encryptionKeyText(of: bo.own) == before)
+        // His own keys are no news.
+        try bo.container.addEncryptionKeys(before + ofShare, to: bo.others)
+        #expect(try bo.container.encryptionKeyText(of: bo.own) == before + ofShare + "\n")
+        // A key of another device of his.
+        try bo.container.addEncryptionKeys("tarn-key-2:1:\(key)", to: bo.own)
+        #expect(try bo.container.encryptionKeyText(of: bo.own).contains("tarn-key-2:1:"))
+    }
+
     @Test func malformedKeysOfSharesAreRefused() throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString(), zone = MirrorNames.shareZonePrefix + "1"
         for text in [

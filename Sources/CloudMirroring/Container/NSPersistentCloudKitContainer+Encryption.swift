@@ -29,11 +29,16 @@ extension NSPersistentCloudKitContainer {
 
     /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
-    /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device.
-    /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a store that is not synced, or for a file that cannot be written.
+    /// A store of the shared database takes keys of shares only, since they come from other users. A key of another user that encrypts this
+    /// user's own values would let that user read them.
+    ///
+    /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device, or that of
+    ///   ``encryptionKeyText(for:in:)`` on a device of a share's owner.
+    /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a store that is not synced; for a
+    ///   store of the shared database and a key that is not a share's; or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
-        try mirror.cloud.sealer.keys.add(text)
+        try mirror.cloud.sealer.keys.add(text, isFromParticipant: mirror.file.scope == .shared)
         mirror.send(.pushArrived)
     }
 
@@ -88,8 +93,8 @@ extension NSPersistentCloudKitContainer {
     /// Returns the keys of one share as text, for its participants, who add it with ``addEncryptionKeys(_:to:)`` to their store of the shared
     /// database. The text is a secret: it decrypts the values of the share.
     ///
-    /// - Returns: Lines that begin with `tarn-key-3:`; empty for a share without a key of its own, whose participants need the keys of
-    ///   ``encryptionKeyText(of:)``.
+    /// - Returns: Lines that begin with `tarn-key-3:`; empty for a share without a key of its own, see
+    ///   ``createEncryptionKey(for:in:)``.
     /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
     public func encryptionKeyText(for share: CKShare, in store: NSPersistentStore) throws -> String {
         try synced(store).cloud.sealer.keys.text(ofShare: share.recordID.zoneID.zoneName)

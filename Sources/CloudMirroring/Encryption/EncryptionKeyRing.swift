@@ -7,6 +7,7 @@ import Crypto
 import Foundation
 import MirroringCore
 import Synchronization
+import ObjectGraph
 import SystemSupport
 
 /// The keys of one container: read when they are needed, created when something is sealed first.
@@ -156,11 +157,19 @@ final class EncryptionKeyRing: Sendable {
     }
 
     /// Adds keys of another device after those that are there.
-    func add(_ text: String) throws {
+    ///
+    /// - Parameter isFromParticipant: Whether another user may have made the text. It has keys of shares only: any other key could encrypt the
+    ///   values of this user, for example by a greater generation, and the other user could read them.
+    func add(_ text: String, isFromParticipant: Bool = false) throws {
         let new = try EncryptionKey.parse(text)
         guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
         guard let url else { throw Self.given }
-        try state.withLock { state in try update(&state, url) { _ in new } }
+        try state.withLock { state in
+            try update(&state, url) { keys in
+                guard !isFromParticipant || !new.contains(where: { $0.zone == nil && !keys.contains($0) }) else { throw Self.notOfShare }
+                return new
+            }
+        }
     }
 
     /// Creates a key that encrypts from now on. The present keys go on decrypting.
@@ -191,6 +200,15 @@ final class EncryptionKeyRing: Sendable {
 
     private static func newKey(generation: UInt32 = 0, zone: String? = nil) -> EncryptionKey {
         EncryptionKey(bytes: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }, generation: generation, zone: zone)
+    }
+
+    private static var notOfShare: CocoaError {
+        CocoaError(
+            .persistentStoreOperation,
+            userInfo: [
+                NSLocalizedDescriptionKey:
+                    "A store of the shared database takes keys of shares only; add keys of the user's own devices to the store of the private database."
+            ])
     }
 
     private static var given: CocoaError {
