@@ -57,6 +57,23 @@ import Testing
         #expect(try second.sealingKey(in: zone).id == own)
     }
 
+    /// The folder of a mounted secret cannot be written: no process can create a lock in it.
+    @Test func presentKeyEncryptsWithoutALock() throws {
+        let own = try ring().sealingKey().id
+        let lock = file.path + "-lock"
+        try FileManager.default.removeItem(atPath: lock)
+        try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+        #expect(try ring().sealingKey().id == own)
+        #expect(throws: POSIXError.self) { try ring().add(Self.line()) }
+    }
+
+    /// Texts that were carried over by mail, or edited on Windows.
+    @Test func linesMayEndWithCarriageReturns() throws {
+        let lines = [Self.line(), Self.line()]
+        let keys = try EncryptionKey.parse("# mine\r\n" + lines.map { $0 + "\r\n" }.joined())
+        #expect(keys.map(\.line) == lines)
+    }
+
     @Test func concurrentRingsKeepEachOthersKeys() async throws {
         let added = (0..<24).map { _ in Self.line() }
         let rings = added.map { _ in ring() }

@@ -86,7 +86,10 @@ final class EncryptionKeyRing: Sendable {
             let isFirst = !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
             if let url, isFirst || state.durable == nil || state.durable != FileStamp(path: url.path) {
                 do {
-                    try update(&state, url) { keys in keys.contains { $0.zone == nil || $0.zone == zone } ? [] : [Self.newKey()] }
+                    let isReady = try isFirst ? false : synchronize(&state, url)
+                    if !isReady {
+                        try update(&state, url) { keys in keys.contains { $0.zone == nil || $0.zone == zone } ? [] : [Self.newKey()] }
+                    }
                 } catch let failure as CloudFailure {
                     throw failure
                 } catch {
@@ -260,6 +263,23 @@ final class EncryptionKeyRing: Sendable {
     private static func keys(in url: URL) throws -> [EncryptionKey] {
         guard FileManager.default.fileExists(atPath: url.path) else { return [] }
         return try EncryptionKey.parse(String(decoding: try Data(contentsOf: url), as: UTF8.self))
+    }
+
+    /// Reads the file, and makes it durable as it is.
+    ///
+    /// It needs no lock, since other processes replace the file as a whole. So keys encrypt, too, that are in a folder which this process
+    /// cannot write, such as a mounted secret.
+    ///
+    /// - Returns: `false` if the file lacks a key.
+    private func synchronize(_ state: inout State, _ url: URL) throws -> Bool {
+        // Before the content: a file that is replaced in between is synchronized again for the next value.
+        let stamp = FileStamp(path: url.path)
+        let stored = try Self.keys(in: url)
+        guard stamp != nil, state.entries.allSatisfy({ stored.contains($0.value) }) else { return false }
+        try DurableFile.synchronize(url, disk: disk)
+        hold(stored, &state)
+        state.durable = stamp
+        return true
     }
 
     /// Reads the file under its lock, adds keys, and makes it durable.

@@ -105,7 +105,7 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     /// One key per line; empty lines and lines that begin with `#` are skipped.
     static func parse(_ text: String) throws -> [EncryptionKey] {
         var keys: [EncryptionKey] = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)
             if line.isEmpty || line.hasPrefix("#") { continue }
             let isForPaper = line.uppercased().hasPrefix(RecoveryLine.prefix + "-")
