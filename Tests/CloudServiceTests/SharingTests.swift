@@ -201,6 +201,25 @@ import Testing
         #expect(try await bo.sharedZones(since: zones.syncToken).zones.map(\.isDeleted) == [true])
     }
 
+    /// The mint had a share of its own before the bed around it.
+    @Test func theEndOfAnInnerShareReturnsItsRecordsToTheOuterOne() async throws {
+        let village = try Village()
+        let bo = try await village.villager("bo")
+        let mia = try await village.villager("mia")
+        try await mia.modify([
+            RecordOperation(.create, .plant("bed")), RecordOperation(.create, .plant("mint", under: "bed")),
+            RecordOperation(.create, .plant("leaf", under: "mint")),
+        ])
+        try await mia.modify([RecordOperation(.create, .share("inner", of: "mint"))])
+        let made = try await mia.modify([RecordOperation(.create, .share("outer", of: "bed", with: [.invited("bo")]))])
+        _ = try await bo.accept(try #require(made[0].record?.sharing.shortGUID))
+        let start = try await bo.changes(of: mia)
+        #expect(start.picture == "+bed +outer")
+        try await mia.modify([RecordOperation(.forceDelete, .share("inner", of: "mint"))])
+        #expect(try await bo.changes(of: mia, since: start.token).picture == "+leaf +mint")
+        #expect(try await bo.modify([RecordOperation(.forceUpdate, .plant("leaf"))], of: mia)[0].outcome == "saved")
+    }
+
     @Test func aWholeZoneIsShared() async throws {
         let village = try Village()
         let bo = try await village.villager("bo")

@@ -232,6 +232,7 @@ struct SharingBatch {
         guard hadShares || concerns else { return (number, [], 0, []) }
         let membersBefore = try unit.members(inZone: zone.key)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
+        var formerRoots: [String] = []
         for stored in written {
             let (record, old) = (stored.record, before(stored.record.recordName))
             if record.isDeleted ? old?.sharing.parent != nil : record.sharing.parent != old?.sharing.parent {
@@ -241,9 +242,11 @@ struct SharingBatch {
                 try effects.save(details, of: record.recordName, before: old?.sharing.details)
             } else if record.isDeleted, old?.recordType == ShareDetails.recordType {
                 try effects.removeShare(named: record.recordName)
+                if let root = old?.sharing.details?.rootRecordName { formerRoots.append(root) }
             }
         }
         for stored in written { try effects.place(stored) }
+        for root in formerRoots { try effects.rejoin(root) }
         let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
         return (effects.number, news, effects.bytes, effects.deletions)
     }

@@ -72,6 +72,14 @@ struct SharingEffects {
         try move(name, to: share, change: stored.change)
     }
 
+    /// Moves the root of a removed share, with its descendants, into the share of its parent.
+    mutating func rejoin(_ root: String) throws {
+        guard try unit.share(ofRoot: root, in: zone) == nil, let parent = try unit.parent(of: root, in: zone),
+            let share = try unit.shareNames(ofRecords: [parent], in: zone)[parent]
+        else { return }
+        try move(root, to: share)
+    }
+
     /// The share of a root that was deleted goes with it.
     private mutating func delete(_ share: StoredShare) throws {
         try removeShare(named: share.name)
