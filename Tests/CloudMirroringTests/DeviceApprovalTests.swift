@@ -194,6 +194,11 @@ import Testing
         let third = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "phone")
         #expect(try await second.refresh() == .failed, "a later request takes its place")
         #expect(try await third.refresh() == .waiting)
+        try await second.cancel()
+        #expect(try await third.refresh() == .waiting, "the end of an earlier request is not that of a later one")
+        try await third.cancel()
+        #expect(try await third.refresh() == .failed)
+        #expect(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store) == nil, "a cancelled request is deleted")
         await #expect(throws: CocoaError.self) {
             _ = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: String(repeating: "x", count: 201))
         }

@@ -77,7 +77,7 @@ public actor EncryptionKeyRequest {
                 // Keys that cannot be stored are fetched again by the next call.
                 if case .approved(let text) = next.state { try add(text) }
                 machine = next
-                if case .approved = next.state { try await mailbox.end() }
+                if case .approved = next.state { try await mailbox.end(machine.request) }
             }
         } catch {
             throw NSPersistentCloudKitContainer.told(error)
@@ -88,12 +88,12 @@ public actor EncryptionKeyRequest {
     /// The user saw the same code on both devices. Keys that arrived are not used before.
     public func confirm() { machine.confirm() }
 
-    /// Ends the request, for example if the codes differ: then the server changed the messages.
+    /// Ends the request, for example if the codes differ: then the server changed the messages. A later request goes on.
     ///
     /// - Throws: `CKError` if the server could not be told; the keys are not taken in any case.
     public func cancel() async throws {
         machine.end()
-        do { try await mailbox.end() } catch { throw NSPersistentCloudKitContainer.told(error) }
+        do { try await mailbox.end(machine.request) } catch { throw NSPersistentCloudKitContainer.told(error) }
     }
 }
 
@@ -220,6 +220,8 @@ extension NSPersistentCloudKitContainer {
 
     /// Returns the request of another device of the user for the keys of encrypted attributes, and answers it. Requests are valid for ten
     /// minutes.
+    ///
+    /// Call it at most once a second, while the user waits for a request: each answer is an attempt of a malicious server to meet a code.
     ///
     /// - Parameter store: A synced store of the private database.
     /// - Returns: Nil without a request that no device has answered, and on a device without keys.

@@ -81,10 +81,28 @@ struct ApprovalMailbox: Sendable {
 
     func refuse(_ content: Content) async throws { try await add([Name.refused: Field(.int64(1))], to: content) }
 
-    /// Deletes the exchange.
-    func end() async throws {
-        try await save(
-            RecordOperation(.forceDelete, Record(recordName: MirrorNames.deviceApproval, recordType: MirrorNames.deviceApprovalType)))
+    /// Deletes the exchange of a request. That of another request stays.
+    func end(_ request: ApprovalMessage.Request) async throws {
+        for _ in 0..<Self.attemptsToEnd {
+            guard let content = try await read(), content.request == request else { return }
+            if try await delete(content.record) { return }
+        }
+    }
+
+    /// Each message of the other device is one that a deletion may not have seen.
+    private static let attemptsToEnd = 3
+
+    /// - Returns: `false` for a record that changed since it was read.
+    private func delete(_ read: Record) async throws -> Bool {
+        let record = Record(recordName: read.recordName, recordType: read.recordType, recordChangeTag: read.recordChangeTag)
+        do {
+            try await save(RecordOperation(.delete, record))
+            return true
+        } catch let failure as CloudFailure where failure.code == .serverRecordChanged {
+            return false
+        } catch let failure as CloudFailure where failure.code == .unknownItem {
+            return true
+        }
     }
 
     /// The update needs the change tag of `content`: a concurrent message is never overwritten.

@@ -19,7 +19,7 @@ import Foundation
 ///
 /// Both codes are made from all messages. Whoever replaces a public key has to choose it before the other side's nonce is known: the
 /// commitment binds the new device, and the offer is sent before the reveal. Codes that agree by chance have a probability of 10⁻⁸ for each
-/// attempt, and each attempt is a comparison by the user.
+/// request that a device with the keys answers: the server knows the code after the offer, and can withhold the reveal of another one.
 ///
 /// Source: S. Vaudenay, *Secure Communications over Insecure Channels Based on Short Authenticated Strings*, CRYPTO 2005.
 enum ApprovalMessage {
