@@ -200,6 +200,30 @@ import Testing
         #expect(fields["CD_content_ckAsset"]?.value == nil)
     }
 
+    /// The tablet has accepted its own value, with the number of the lost one.
+    @Test func anEditThatReplacesTheMissingAssetOfAnEncryptedValueIsAccepted() async throws {
+        let keys = EncryptedPosts.keyFile()
+        let stage = try await Stage(
+            model: EncryptedPosts.model,
+            describe: { description -> Void in description.cloudKitContainerOptions?.encryptionKeys = .file(keys) })
+        let (tablet, phone) = (stage.tablet, stage.phone)
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": "first"]) }
+        try await sync(tablet, phone)
+        try await stage.loseAssets(ofEdit: { context -> Void in
+            try context.post(titled: "a")?.setValue(Self.long, forKey: "content")
+        })
+        try await sync(phone)
+        #expect(try phone.unreadable == ["content missingAsset"])
+        for text in ["short", "shorter"] {
+            try phone.set("content", of: "a", to: text)
+            try await sync(phone, tablet)
+            for device in [tablet, phone] {
+                #expect(try device.unreadable == [])
+                #expect(try device.text("content", of: "a") == text)
+            }
+        }
+    }
+
     /// At the end of an import, a day after the last attempt.
     @Test func theValueIsFetchedAgainOnceADay() async throws {
         let clock = WallClock()

@@ -140,6 +140,34 @@ import Testing
         #expect(try phone.container.conflicts().map(\.propertyName) == ["content"])
     }
 
+    /// The key is lost with its device, as far as the user knows. Devices that have it have accepted the value's number.
+    @Test func replacementOfAValueWithoutItsKeyIsAccepted() async throws {
+        let stage = try await HostileStage()
+        let own = EncryptedPosts.keyFile()
+        let tablet = try await stage.device("tablet"), phone = try await stage.device("phone", keys: own)
+        func store(_ device: Device) throws -> NSPersistentStore {
+            try #require(device.container.persistentStoreCoordinator.persistentStores.first)
+        }
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": "one"]) }
+        try await tablet.sync()
+        try phone.container.addEncryptionKeys(try tablet.container.encryptionKeyText(of: store(tablet)), to: store(phone))
+        try await phone.sync()
+        try await tablet.container.rotateEncryptionKey(of: store(tablet), reencrypting: false)
+        for text in ["two", "three"] {
+            try tablet.set("content", of: "a", to: text)
+            try await tablet.sync()
+        }
+        try await phone.sync()
+        #expect(try phone.unreadable == ["content missingKey"])
+        let post = try phone.read { try #require(try $0.post(titled: "a")?.objectID) }
+        try await phone.container.resolveUnreadableValues(of: [post], by: .replace)
+        for device in [phone, tablet] { try await device.sync() }
+        for device in [phone, tablet] {
+            #expect(try device.unreadable == [])
+            #expect(try device.text("content", of: "a") == "one")
+        }
+    }
+
     // MARK: Freshness
 
     @Test func serverThatReturnsAnOlderValueIsDetected() async throws {

@@ -13,6 +13,7 @@ import Testing
         fields["d"] = FieldStates.Entry(version: 2, tag: "ff", problem: .stale)
         fields["d"]?.isReplacing = true
         fields["e"] = FieldStates.Entry(version: 0, problem: .missingAsset)
+        fields["e"]?.quarantinedVersion = 7
         let read = FieldStates(text: fields.text)
         #expect(read == fields)
         #expect(read.hasQuarantined)

@@ -114,6 +114,7 @@ struct RecordSealer: Sendable {
         }
         guard case .bytes(let sealed) = value else { return quarantine(.damaged) }
         switch try open(sealed, of: record.recordName, name, in: place) {
+        case .unreadable(.missingKey(let key)): return quarantine(.missingKey(key), Self.number(sealed))
         case .unreadable(let reason): return quarantine(reason)
         case .opened(let bytes, let number, let tag):
             switch SealedContent(bytes) {
@@ -175,8 +176,14 @@ struct RecordSealer: Sendable {
         guard let box = try? AES.GCM.SealedBox(combined: sealed[headerBytes...]),
             let opened = try? AES.GCM.open(box, using: key, authenticating: context)
         else { return .unreadable(.damaged) }
-        let number = isNumbered ? sealed[Self.keyBytes..<headerBytes].reduce(0) { $0 << 8 | UInt64($1) } : 0
-        return .opened(Array(opened), number: number, tag: Hex.text(sealed.suffix(8)))
+        return .opened(Array(opened), number: Self.number(sealed), tag: Hex.text(sealed.suffix(8)))
+    }
+
+    /// The number in the header of a value; 0 for the formats without numbers.
+    private static func number(_ sealed: [UInt8]) -> UInt64 {
+        let headerBytes = keyBytes + numberBytes
+        guard sealed.first == version, sealed.count >= headerBytes else { return 0 }
+        return sealed[keyBytes..<headerBytes].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     // MARK: Pieces

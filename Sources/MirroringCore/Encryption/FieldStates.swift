@@ -30,8 +30,13 @@ package struct FieldStates: Hashable, Sendable {
         package var tag: String?
         /// Why the server's present value is quarantined; nil for an accepted one.
         package var problem: UnreadableReason?
+        /// The number of the quarantined value, if it is greater than ``version``; else 0. Other devices may have accepted the value: one that
+        /// replaces it needs a greater number.
+        package var quarantinedVersion: UInt64 = 0
         /// Whether the next export sends this device's value: in place of a quarantined one, or with another key.
         package var isReplacing = false
+
+        fileprivate var versionMax: UInt64 { max(version, quarantinedVersion) }
 
         package init(version: UInt64, tag: String? = nil, problem: UnreadableReason? = nil) {
             self.version = version
@@ -90,7 +95,7 @@ package struct FieldStates: Hashable, Sendable {
 
     /// The number of the next value of a field.
     func nextVersion(of field: String) -> UInt64 {
-        let version = entries[field]?.version ?? 0
+        let version = entries[field]?.versionMax ?? 0
         return version == .max ? version : version + 1
     }
 
@@ -121,14 +126,16 @@ package struct FieldStates: Hashable, Sendable {
     ///   - isNew: Whether the request created the record: it has no other values then.
     mutating func replaceMissingAssets(sent fields: [String: Field], isNew: Bool) {
         for (field, entry) in entries where entry.problem == .missingAsset {
-            guard isNew || fields.keys.contains(field) || fields.keys.contains(field + MirrorNames.assetSuffix) else { continue }
-            entries[field] = entry.version == 0 && entry.tag == nil ? nil : Entry(version: entry.version, tag: entry.tag)
+            let isSent = fields.keys.contains(field) || fields.keys.contains(field + MirrorNames.assetSuffix)
+            guard isNew || isSent else { continue }
+            let version = isSent ? entry.versionMax : entry.version
+            entries[field] = version == 0 && entry.tag == nil ? nil : Entry(version: version, tag: entry.tag)
         }
     }
 
     // MARK: Text
 
-    /// The stored form: a line with field, version, tag and reason for each field; nil without entries.
+    /// The stored form: a line with field, version, tag, reason and number of a quarantined value for each field; nil without entries.
     package var text: String? {
         if entries.isEmpty { return nil }
         return entries.sorted { $0.key < $1.key }.map { field, entry in
@@ -140,6 +147,7 @@ package struct FieldStates: Hashable, Sendable {
             case .missingAsset: line += " no-asset"
             case nil: break
             }
+            if entry.quarantinedVersion > 0 { line += " number:\(entry.quarantinedVersion)" }
             return line + (entry.isReplacing ? " replace" : "")
         }.joined(separator: "\n")
     }
@@ -158,6 +166,7 @@ package struct FieldStates: Hashable, Sendable {
                 case "no-asset": entry.problem = .missingAsset
                 case "replace": entry.isReplacing = true
                 case let key where key.hasPrefix("key:"): entry.problem = .missingKey(String(key.dropFirst(4)))
+                case let number where number.hasPrefix("number:"): entry.quarantinedVersion = UInt64(number.dropFirst(7)) ?? 0
                 default: isKnown = false
                 }
             }

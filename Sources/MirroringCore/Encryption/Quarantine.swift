@@ -90,6 +90,7 @@ extension Record {
             if let asset = property.assetFieldName { fields[asset] = base.fields[asset] }
             var entry = FieldStates.Entry(version: accepted?.version ?? 0, tag: accepted?.tag, problem: problem)
             entry.isReplacing = accepted?.isReplacing ?? false
+            entry.setQuarantinedVersion(found[field])
             settled[field] = entry
         }
         return (settled, unordered)
@@ -117,6 +118,19 @@ extension Record {
     private static func isSame(_ one: RemoteContent, _ other: RemoteContent) -> Bool {
         if case .inline(.double(let one)) = one, case .inline(.double(let other)) = other { return one.bitPattern == other.bitPattern }
         return one == other
+    }
+}
+
+extension FieldStates.Entry {
+    /// The greatest difference to the number of an accepted value that a number without authentication may have. A malicious server could use
+    /// up the numbers otherwise.
+    private static let differenceMax: UInt64 = 1 << 32
+
+    /// - Parameter found: The number and the problem of the quarantined value.
+    fileprivate mutating func setQuarantinedVersion(_ found: Self?) {
+        guard let found else { return }
+        let number = max(found.version, found.quarantinedVersion)
+        if number > version, number - version <= Self.differenceMax { quarantinedVersion = number }
     }
 }
 
