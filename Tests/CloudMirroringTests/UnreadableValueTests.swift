@@ -267,6 +267,45 @@ import Testing
         #expect(try phone.unreadable == [])
     }
 
+    /// The server names the asset of an encrypted value in an attribute that is not encrypted. The content would be sent unencrypted from there.
+    @Test func assetOfAnEncryptedValueIsNotThatOfAnotherField() async throws {
+        let stage = try await HostileStage()
+        let keys = stage.keys, secret = String(repeating: "secret ", count: 150_000)
+        let tablet = try await stage.device("tablet")
+        try tablet.edit { context in
+            context.insert("Post", ["title": "a", "content": secret])
+            context.insert("Post", ["title": "b"])
+        }
+        try await tablet.sync()
+        let exchange: @Sendable ([UInt8]) async throws -> [UInt8] = { body in
+            var answer = try ZoneChangesResponse(json: body)
+            guard case .changes(var changes)? = answer.zones.first,
+                let named = changes.records.first(where: { $0.fields["CD_title"]?.value == .string("a") }),
+                var other = changes.records.first(where: { $0.fields["CD_title"]?.value == .string("b") })
+            else { return body }
+            other.fields["CD_title"] = nil
+            other.fields["CD_title_ckAsset"] = named.fields["CD_content_ckAsset"]
+            changes.records = [other, named]
+            answer.zones[0] = .changes(changes)
+            return answer.encoded()
+        }
+        let transport = try await stage.cloud.addDevice("phone", of: "mia")
+        let wire = Faults(transport)
+        for _ in 0..<3 { wire.plan("changes/zone", .answer(exchange)) }
+        let phone = try Device("phone", transport, over: wire, model: EncryptedPosts.model) {
+            $0.cloudKitContainerOptions?.encryptionKeys = .file(keys)
+        }
+        try await phone.sync()
+        // Both values were quarantined, and then fetched again from the records, which the server returned unchanged.
+        #expect(try phone.unreadable == [])
+        #expect(try phone.text("content", of: "a") == secret)
+        #expect(try phone.text("content", of: "b") == nil)
+        let titles = try phone.read { context in
+            try context.all("Post").compactMap { $0.value(forKey: "title") as? String }.sorted()
+        }
+        #expect(titles.map { String($0.prefix(20)) } == ["a", "b"])
+    }
+
     /// A backup has older values: devices detect that, and send theirs as they do with all else.
     @Test func valuesAfterABackupAreSentAgain() async throws {
         let stage = try await HostileStage()

@@ -32,6 +32,33 @@ import ValueSimulation
         #expect(replaced.map(\.recordName) == ["b", "c"])
     }
 
+    @Test func decryptedContentIsThatOfOneField() {
+        func need(_ name: String, _ field: String, _ isEncrypted: Bool, _ checksum: String = "C") -> ImportNeeds.AssetNeed {
+            ImportNeeds.AssetNeed(
+                asset: AssetValue(fileChecksum: checksum, size: 1, downloadURL: name), recordName: name, field: field,
+                isEncrypted: isEncrypted)
+        }
+        let plain = need("a", "f", false), secret = need("a", "f", true)
+        #expect(plain.contentKey == need("b", "g", false).contentKey)
+        // The checksum is a text of the server.
+        let others = [
+            plain, need("b", "f", true), need("a", "g", true), need("b", "g", false, secret.contentKey.fileChecksum),
+            need("a f", "f", true), need("a", "f", true, "f C"),
+        ]
+        #expect(Set((others + [secret]).map(\.contentKey)).count == others.count + 1)
+
+        var details = ImportNeeds.Details()
+        details.assets = [plain, need("b", "g", false), need("c", "f", true, "D")]
+        #expect(details.reusedAssets.isEmpty)
+        details.assets.append(secret)
+        let reused = Set([
+            UnreadableAsset(recordName: "a", field: "f", reason: .missingAsset),
+            UnreadableAsset(recordName: "b", field: "g", reason: .missingAsset),
+            UnreadableAsset(recordName: "a", field: "f", reason: .damaged),
+        ])
+        #expect(Set(details.reusedAssets) == reused)
+    }
+
     // MARK: Import and export
 
     private static let long = String(repeating: "x", count: 800_000)

@@ -45,7 +45,7 @@ extension SyncDatabase {
 
     // MARK: Download
 
-    /// Contents of assets, and those that do not open or are missing.
+    /// Contents of assets by ``ImportNeeds/AssetNeed/contentKey``, and those that do not open or are missing.
     struct Download: Sendable {
         var contents: [(AssetValue, Data)] = []
         var unreadable: [UnreadableAsset] = []
@@ -80,7 +80,7 @@ extension SyncDatabase {
         }
         for (need, content) in zip(needs, contents) {
             switch content {
-            case .success(let data): download.contents.append((need.asset, data))
+            case .success(let data): download.contents.append((need.contentKey, data))
             case .failure(let error):
                 download.unreadable.append(UnreadableAsset(recordName: need.recordName, field: need.field, reason: error.reason))
             case nil: unavailable.append(need)

@@ -22,7 +22,7 @@ struct ImportChain: Sendable {
     /// How many pages are in the file, ahead of those in memory.
     private(set) var stagedCount: Int64 = 0
     private(set) var pages: [ImportPage] = []
-    /// Contents of assets that aren't in the file.
+    /// Contents of assets that aren't in the file, by ``ImportNeeds/AssetNeed/contentKey``.
     private(set) var assets: [AssetValue: Data] = [:]
     /// The token of the last page.
     private(set) var token: String?

@@ -148,6 +148,20 @@ extension ImportPage {
     }
 }
 
+extension ImportNeeds.Details {
+    /// Uses of assets that one field has encrypted, and that another field has as well. The contents of a page are found by their assets, so that
+    /// the other field would get the decrypted content, and may send it unencrypted.
+    ///
+    /// An honest server has no such assets: the bytes of each encrypted value are different.
+    package var reusedAssets: [UnreadableAsset] {
+        guard assets.contains(where: \.isEncrypted) else { return [] }
+        let uses = Dictionary(grouping: assets) { $0.asset.canonical }.values.filter { Set($0.map(\.contentKey)).count > 1 }
+        return uses.joined().map { need in
+            UnreadableAsset(recordName: need.recordName, field: need.field, reason: need.isEncrypted ? .damaged : .missingAsset)
+        }
+    }
+}
+
 /// An asset that did not open, or that the server lacks.
 package struct UnreadableAsset: Hashable, Sendable {
     package let recordName: String

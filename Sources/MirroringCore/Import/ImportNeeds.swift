@@ -44,6 +44,15 @@ package struct ImportNeeds: Sendable {
             self.field = field
             self.isEncrypted = isEncrypted
         }
+
+        /// The key of the content. A decrypted content has another key than that of any other field: its authentication is valid for one field of
+        /// one record, and a malicious server can name the asset in another field, encrypted or not.
+        ///
+        /// The checksum is a text of the server. The parts before it are not, and end where it begins.
+        package var contentKey: AssetValue {
+            let purpose = isEncrypted ? "decrypted \(recordName.utf8.count) \(recordName) \(field)" : "plain"
+            return AssetValue(fileChecksum: "\(purpose) \(asset.fileChecksum)", size: asset.size)
+        }
     }
 
     /// Record names to load the metadata of, as objects or as links.

@@ -119,8 +119,13 @@ struct ImportTransactions: FileTransactions {
         let released = try hasWithheld ? page.records.map(\.recordName).filter { try metadata.isWithheld($0) } : []
         try file.uniqueObjects.makeRoom(for: page, zone: zone.number, writer, &related)
         var (loaded, details) = try load(page, zone, writer)
+        let reused = details.reusedAssets
+        if !reused.isEmpty {
+            page.quarantine(reused)
+            (loaded, details) = try load(page, zone, writer)
+        }
         for need in details.assets {
-            if let content = try content(of: need.asset, chain, writer) { loaded.add(content, of: need.asset) }
+            if let content = try content(of: need, chain, writer) { loaded.add(content, of: need.asset) }
         }
         let lacking = loaded.missing(details)
         if !lacking.isEmpty { throw AssetsLacking(needs: lacking, waiting: waiting) }
@@ -158,9 +163,10 @@ struct ImportTransactions: FileTransactions {
         return (plan.recordsApplied + deleted, commit, isListed)
     }
 
-    private func content(of asset: AssetValue, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
-        if let content = chain.assets[asset.withoutAddress] { return content }
-        return chain.stagedCount == 0 ? nil : try file.stagedPages.content(of: asset, in: chain.zone, reader)
+    private func content(of need: ImportNeeds.AssetNeed, _ chain: ImportChain, _ reader: StoreReader) throws -> Data? {
+        let key = need.contentKey
+        if let content = chain.assets[key] { return content }
+        return chain.stagedCount == 0 ? nil : try file.stagedPages.content(of: key, in: chain.zone, reader)
     }
 
     func realKeys(for temporary: [RowKey], _ writer: StoreWriter) throws -> [RowKey: RowKey] {

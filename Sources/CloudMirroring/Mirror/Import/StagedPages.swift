@@ -78,6 +78,8 @@ struct StagedPages: FileTransactions {
     }
 
     /// Returns the content of a staged asset; nil if it is not staged.
+    ///
+    /// - Parameter asset: An ``ImportNeeds/AssetNeed/contentKey``.
     func content(of asset: AssetValue, in zone: MirrorZone, _ reader: StoreReader) throws -> Data? {
         try files?.content(of: asset, zone: zone.number) ?? StagedPageTable.content(of: asset, zone: zone.number, reader)
     }
@@ -88,10 +90,11 @@ struct StagedPages: FileTransactions {
         return try store.read { reader in
             let (loaded, details) = try file.imports.load(page, chain.zone, reader)
             return try loaded.missing(details).filter { need in
-                if chain.assets[need.asset.withoutAddress] != nil { return false }
+                let key = need.contentKey
+                if chain.assets[key] != nil { return false }
                 if chain.stagedCount == 0 { return true }
-                if files?.contains(need.asset, zone: chain.zone.number) == true { return false }
-                return try !StagedPageTable.isStaged(need.asset, zone: chain.zone.number, reader)
+                if files?.contains(key, zone: chain.zone.number) == true { return false }
+                return try !StagedPageTable.isStaged(key, zone: chain.zone.number, reader)
             }
         }
     }

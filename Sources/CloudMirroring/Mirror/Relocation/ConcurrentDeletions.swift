@@ -41,7 +41,8 @@ struct ConcurrentDeletions: FileTransactions {
     ///
     /// - Returns: How many there were.
     func deleteAgain(
-        in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter, content: (AssetValue) throws -> Data?
+        in page: inout ImportPage, _ zone: MirrorZone, _ writer: StoreWriter,
+        content contentOfAsset: (ImportNeeds.AssetNeed) throws -> Data?
     ) throws -> Int {
         let metadata = reader(writer, zone: zone.number), home = reader(writer)
         var repeated = RepeatedDeletions(mapping: mapping, mark: try writer.latestTransaction(), generation: page.generation)
@@ -67,9 +68,12 @@ struct ConcurrentDeletions: FileTransactions {
                     isKnown: metadata.record(named: name) != nil || metadata.isWithheld(name)),
                 let key = try writer.allocateKeys(for: entity.entity.index, count: 1).first
             else { continue }
-            let assets = try record.fields.values.compactMap { field -> (AssetValue, Data)? in
-                guard case .asset(let asset)? = field.value else { return nil }
-                return try content(asset).map { (asset, $0) }
+            let assets = try record.fields.compactMap { field, content -> (AssetValue, Data)? in
+                guard case .asset(let asset)? = content.value else { return nil }
+                let need = ImportNeeds.AssetNeed(
+                    asset: asset, recordName: name, field: field,
+                    isEncrypted: entity.properties.contains { $0.assetFieldName == field && $0.isEncrypted })
+                return try contentOfAsset(need).map { (asset, $0) }
             }
             repeated.add(record, entity, key: key, source: source, assets: assets)
         }
