@@ -41,6 +41,39 @@ import Testing
         #expect(!bo.transport.log.contains("records/query"))
     }
 
+    /// A user adds the field in which a device notes quarantined values.
+    @Test(arguments: [true, false]) func recordsOfOtherUsersQuarantineNothing(hasFeed: Bool) async throws {
+        let cloud = try hasFeed ? InProcessCloud() : InProcessCloud(offered: [])
+        if !hasFeed {
+            for type in ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"] {
+                try await cloud.addIndexes(toType: type, fields: ["___recordID", "___modTime"], container: Device.containerIdentifier)
+            }
+        }
+        let client = CloudDatabaseClient(
+            containerIdentifier: Device.containerIdentifier, environment: .development, scope: .public,
+            transport: try await cloud.addUser("mia", device: "tablet"))
+        func write(_ kind: RecordOperation.Kind, title: String) async throws {
+            let forged = Record(
+                recordName: "forged", recordType: "CD_Post",
+                fields: [
+                    "CD_entityName": Field(.string("Post")), "CD_title": Field(.string(title)),
+                    "ckEncryption": Field(.string("CD_title 0 - damaged")),
+                ])
+            let answer = try await client.modifyRecords(
+                ModifyRecordsRequest(operations: [RecordOperation(kind, forged)], zoneID: ZoneID.defaultZone), idempotencyKey: title)
+            for case .failure(_, let error, _) in answer.results { throw error }
+        }
+        try await write(.create, title: "a")
+        let bo = try Device("bo's", try await cloud.addUser("bo", device: "phone"), describe: publish)
+        try await sync(bo)
+        #expect(try bo.dump == "Post  title a")
+        // A quarantined value of a known record would not arrive.
+        try await write(.forceUpdate, title: "b")
+        try await sync(bo)
+        #expect(try bo.dump == "Post  title b")
+        #expect(try bo.container.unreadableValues().isEmpty)
+    }
+
     @Test func aStoreFollowsWhenTheServerGetsAFeedAndWhenItLosesIt() async throws {
         let cloud = try InProcessCloud(offered: [])
         for type in ["CD_Post", "CD_Tag", "CD_Attachment", "CD_ImageData", "CDMR"] {

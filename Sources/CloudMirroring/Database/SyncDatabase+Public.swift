@@ -30,7 +30,7 @@ extension SyncDatabase {
         var records: [Record] = []
         for result in answer?.results ?? [] {
             switch result {
-            case .record(let record): records.append(record)
+            case .record(let record): records.append(record.withoutFieldStates)
             case .failure(_, let error, _):
                 // Later queries begin behind this page: the record would be missing until its next change.
                 let failure = CloudFailure(error)

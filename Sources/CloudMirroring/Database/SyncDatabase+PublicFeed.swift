@@ -59,7 +59,8 @@ extension SyncDatabase {
         case .changes(let changes):
             guard token == nil || known != nil else { throw changed("the server has a feed of the public database now") }
             return ImportPage(
-                records: changes.records.filter { !$0.isDeleted }, deletions: changes.records.filter(\.isDeleted).map(\.recordName),
+                records: changes.records.filter { !$0.isDeleted }.map(\.withoutFieldStates),
+                deletions: changes.records.filter(\.isDeleted).map(\.recordName),
                 askedWith: token, token: FeedToken.text(changes.syncToken), moreComing: changes.moreComing, generation: generation,
                 remaining: changes.remaining)
         }
