@@ -94,17 +94,23 @@ package struct FieldStates: Hashable, Sendable {
     package func isReplacing(_ field: String) -> Bool { entries[field]?.isReplacing == true }
 
     /// The number of the next value of a field.
-    func nextVersion(of field: String) -> UInt64 {
-        let version = entries[field]?.versionMax ?? 0
+    ///
+    /// - Parameter isNew: Whether the value is sent with a new record, which replaces nothing: after a restore of the server, it may be older than
+    ///   the quarantined one, and another device may send that.
+    func nextVersion(of field: String, isNew: Bool) -> UInt64 {
+        let entry = entries[field]
+        let version = (isNew ? entry?.version : entry?.versionMax) ?? 0
         return version == .max ? version : version + 1
     }
 
     /// Adopts that the server stored the next value of a field.
     ///
-    /// - Parameter isOutdated: Whether the record was marked again while the value was in flight. A replacement that is due then may need
-    ///   another key than that of the value: it stays due.
-    mutating func advance(_ field: String, isOutdated: Bool) {
-        var entry = Entry(version: nextVersion(of: field))
+    /// - Parameters:
+    ///   - isNew: Whether the record is a new one.
+    ///   - isOutdated: Whether the record was marked again while the value was in flight. A replacement that is due then may need another key
+    ///     than that of the value: it stays due.
+    mutating func advance(_ field: String, isNew: Bool, isOutdated: Bool) {
+        var entry = Entry(version: nextVersion(of: field, isNew: isNew))
         entry.isReplacing = isOutdated && isReplacing(field)
         entries[field] = entry
     }
@@ -128,7 +134,7 @@ package struct FieldStates: Hashable, Sendable {
         for (field, entry) in entries where entry.problem == .missingAsset {
             let isSent = fields.keys.contains(field) || fields.keys.contains(field + MirrorNames.assetSuffix)
             guard isNew || isSent else { continue }
-            let version = isSent ? entry.versionMax : entry.version
+            let version = isSent && !isNew ? entry.versionMax : entry.version
             entries[field] = version == 0 && entry.tag == nil ? nil : Entry(version: version, tag: entry.tag)
         }
     }

@@ -205,7 +205,7 @@ extension ExportBatch.Item {
             uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
         for property in entity.encryptedProperties(in: record.fields, uploads: uploads) {
-            versions[property.fieldName] = state.fieldStates.nextVersion(of: property.fieldName)
+            versions[property.fieldName] = state.fieldStates.nextVersion(of: property.fieldName, isNew: isNew)
         }
     }
 

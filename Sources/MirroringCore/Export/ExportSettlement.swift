@@ -253,7 +253,7 @@ extension RecordState {
         system = system.updated(by: record)
         failure = nil
         for property in entity.encryptedProperties(in: sent, uploads: []) {
-            fieldStates.advance(property.fieldName, isOutdated: mark != item.mark)
+            fieldStates.advance(property.fieldName, isNew: isNew, isOutdated: mark != item.mark)
         }
         if isNew { fieldStates.endReplacements(notIn: sent) }
     }
