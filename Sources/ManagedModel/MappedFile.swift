@@ -29,12 +29,19 @@ package enum MappedFile {
         let file = open(url.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
         defer { close(file) }
+        return contents(of: file, path: isImmutable ? url.path : nil)
+    }
+
+    /// Maps an open file, which must not be truncated. Stays readable when the file is closed.
+    package static func contents(ofOpenFile file: Int32) -> Data? { contents(of: file, path: nil) }
+
+    private static func contents(of file: Int32, path: String?) -> Data? {
         var status = stat()
         guard fstat(file, &status) == 0, let count = Int(exactly: status.st_size) else { return nil }
         if count == 0 { return Data() }
         // The number of mappings per process is limited.
-        guard let start = mmap(nil, count, PROT_READ, MAP_PRIVATE, file, 0), start != MAP_FAILED else { return try? Data(contentsOf: url) }
-        let mapping = Mapping(length: count, path: isImmutable ? url.path : nil, device: status.st_dev, inode: status.st_ino)
+        guard let start = mmap(nil, count, PROT_READ, MAP_PRIVATE, file, 0), start != MAP_FAILED else { return bytes(of: file, count) }
+        let mapping = Mapping(length: count, path: path, device: status.st_dev, inode: status.st_ino)
         mappings.withLock { $0[UInt(bitPattern: start)] = mapping }
         return Data(
             bytesNoCopy: start, count: count,
@@ -43,6 +50,21 @@ package enum MappedFile {
                 _ = mappings.withLock { $0.removeValue(forKey: UInt(bitPattern: start)) }
                 munmap(start, count)
             })
+    }
+
+    private static func bytes(of file: Int32, _ count: Int) -> Data? {
+        var data = Data(count: count)
+        let isComplete = data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) -> Bool in
+            var offset = 0
+            while offset < count {
+                let length = pread(file, bytes.baseAddress.map { $0 + offset }, count - offset, off_t(offset))
+                if length < 0, errno == EINTR { continue }
+                if length <= 0 { return false }
+                offset += length
+            }
+            return true
+        }
+        return isComplete ? data : nil
     }
 
     /// Gives the immutable file that a value is the whole content of another name, which costs no copy.

@@ -95,6 +95,22 @@ import Testing
         #expect(String(decoding: opened, as: UTF8.self) == "sealed long ago")
     }
 
+    /// A process that ends during an import leaves no decrypted content behind.
+    @Test func fileOfDecryptedContentHasNoName() throws {
+        let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 11) })
+        let file = try AssetFile(hasName: false)
+        try file.write(content)
+        #expect(!FileManager.default.fileExists(atPath: file.url.path))
+        let mapped = try file.mapped()
+        try file.close()
+        #expect(mapped == content)
+        let named = try AssetFile()
+        defer { named.remove() }
+        try named.close()
+        let attributes = try FileManager.default.attributesOfItem(atPath: named.url.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+    }
+
     /// Pieces of the format without zone and environment.
     @Test func piecesOfTheSecondFormatStillOpen() throws {
         let sample = "AhHDthy1gOb4AAECAwQFBgcICQoLDA0ODynoSFQuqncM7Vas1EVuyPPkBT49LWFzOIODFsnNKuPGAXw="

@@ -12,13 +12,14 @@ struct AssetFile {
     let url: URL
     private let handle: FileHandle
 
+    /// - Parameter hasName: Whether the file is opened by its URL. Decrypted content has no name: nothing is left of it if the process ends.
     /// - Throws: `CloudFailure` for a disk that cannot be written.
-    init() throws {
+    init(hasName: Bool = true) throws {
         url = FileManager.default.temporaryDirectory.appendingPathComponent("tarn-asset-\(UUID().uuidString)")
-        guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let handle = FileHandle(forWritingAtPath: url.path)
-        else { throw Self.failure }
-        self.handle = handle
+        let descriptor = open(url.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        if !hasName { unlink(url.path) }
     }
 
     func write(_ bytes: some DataProtocol) throws {
@@ -30,6 +31,12 @@ struct AssetFile {
     }
 
     func remove() { try? FileManager.default.removeItem(at: url) }
+
+    /// The content of this file, before it is closed. It is read as it is needed.
+    func mapped() throws -> Data {
+        guard let content = MappedFile.contents(ofOpenFile: handle.fileDescriptor) else { throw Self.failure }
+        return content
+    }
 
     /// The content of a file, which is read as it is needed.
     static func mapped(_ url: URL) throws -> Data {

@@ -138,13 +138,13 @@ extension SyncDatabase {
             // Earlier versions of this library encrypted every asset as one piece.
             return try opened([UInt8](content), need, in: zone)
         }
-        let opened = try AssetFile()
-        defer { opened.remove() }
+        let opened = try AssetFile(hasName: false)
         if let reason = try sealer.openPieces(content, of: need.recordName, need.field, in: place(zone), { try opened.write($0) }) {
             return .failure(Unreadable(reason: reason))
         }
+        let decrypted = try opened.mapped()
         try opened.close()
-        return .success(try AssetFile.mapped(opened.url))
+        return .success(decrypted)
     }
 }
 

@@ -148,15 +148,15 @@ enum StagedPageTable {
             try reader.query(sql, arguments) { content = (content ?? Data()) + ($0.blob(0) ?? Data()) }
             return content
         }
-        let file = try AssetFile()
-        defer { file.remove() }
+        let file = try AssetFile(hasName: false)
         var isStaged = false
         try reader.query(sql, arguments) { row in
             isStaged = true
             try file.write(row.blob(0) ?? Data())
         }
+        let content = try isStaged ? file.mapped() : nil
         try file.close()
-        return isStaged ? try AssetFile.mapped(file.url) : nil
+        return content
     }
 
     /// Removes one page, so that later writes of the transaction reuse its space in the file.
