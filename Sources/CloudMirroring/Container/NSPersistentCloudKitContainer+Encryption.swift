@@ -46,7 +46,8 @@ extension NSPersistentCloudKitContainer {
     ///
     /// Earlier keys go on decrypting. Values of this store that the server has are encrypted again and sent, unless they are quarantined.
     /// Other devices need the new key: carry it to them with ``encryptionKeyText(of:)`` and ``addEncryptionKeys(_:to:)``. Until then the new
-    /// values are quarantined there. A device that has the key encrypts with it.
+    /// values are quarantined there. A device that has the key encrypts with it. If the process ends before the call returns, call it again:
+    /// the key may exist, and present values not be marked.
     ///
     /// - Parameter reencrypting: Whether present values are encrypted again; else each one is with its next change.
     /// - Throws: `CocoaError` for a store that is not synced, for keys that the app gave, or for a file that cannot be written. `CKError` on a
