@@ -306,6 +306,37 @@ import Testing
         #expect(titles.map { String($0.prefix(20)) } == ["a", "b"])
     }
 
+    /// The response to a save has a value that the device did not send, and that is not encrypted.
+    @Test func valueInAResponseIsNoMergeBase() async throws {
+        let stage = try await HostileStage()
+        let keys = stage.keys
+        let wire = Faults(stage.transport)
+        let tablet = try Device("tablet", stage.transport, over: wire, model: EncryptedPosts.model) {
+            $0.cloudKitContainerOptions?.encryptionKeys = .file(keys)
+        }
+        let phone = try await stage.device("phone")
+        wire.plan(
+            "records/modify",
+            .answer { body in
+                var answer = try ModifyRecordsResponse(json: body)
+                answer.results = answer.results.map { result in
+                    guard case .record(var record) = result else { return result }
+                    record.fields["CD_content"] = Field(.string("forged"))
+                    return .record(record)
+                }
+                return answer.encoded()
+            })
+        try tablet.edit { $0.insert("Post", ["title": "a", "content": "one"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(wire.isSpent)
+        try phone.set("content", of: "a", to: "two")
+        for device in [phone, tablet, phone] { try await device.sync() }
+        for device in [tablet, phone] {
+            #expect(try device.text("content", of: "a") == "two")
+            #expect(try device.container.conflicts().isEmpty)
+        }
+    }
+
     /// A backup has older values: devices detect that, and send theirs as they do with all else.
     @Test func valuesAfterABackupAreSentAgain() async throws {
         let stage = try await HostileStage()

@@ -212,6 +212,14 @@ extension RecordState {
         let sent = item.with(assets).fields
         let isNew = item.operation == .create
         var fields = record.fields
+        // The device knows the encrypted values that it sent. A malicious server can return others, also as unencrypted ones: in the merge base
+        // they would make this device's values later changes.
+        if entity.hasEncryptedFields {
+            for property in entity.properties where property.isEncrypted {
+                fields[property.fieldName] = nil
+                if let asset = property.assetFieldName { fields[asset] = nil }
+            }
+        }
         if fieldStates.hasQuarantined {
             // The row does not have the server's values of these.
             for (field, _) in fieldStates.quarantined {
