@@ -263,4 +263,24 @@ import Testing
         let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
         #expect(posts.map { $0.fields["CD_mood"] } == [Field(.string("happy"))])
     }
+
+    /// The older version has no content of the asset: the server gives it to the record in the zone of the share.
+    @Test func anAssetOfANewerVersionSurvivesARelocationByAnOlderOne() async throws {
+        var newer = Posts.model
+        newer.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        let mood = String(repeating: "happy", count: 250_000)
+        let cloud = try InProcessCloud()
+        let all = try await Sharers(
+            cloud, mia: try Device.sharing("tablet", try await cloud.addUser("mia", device: "tablet")), phone: newer)
+        try await all.plan()
+        try all.phone.edit { try Self.post("Trip", $0).setValue(mood, forKey: "mood") }
+        try await all.phone.sync()
+        try await all.mia.sync()
+        _ = try await all.mia.share("Trip")
+        try await all.sync()
+        let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
+        #expect(posts.map { $0.fields.keys.filter { $0.hasSuffix("_ckAsset") } } == [["CD_mood_ckAsset"]])
+        let read = try all.phone.read { try Self.post("Trip", $0).value(forKey: "mood") as? String }
+        #expect(read?.utf8.count == mood.utf8.count)
+    }
 }

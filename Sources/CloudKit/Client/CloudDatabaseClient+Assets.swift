@@ -59,6 +59,19 @@ extension CloudDatabaseClient {
         return receipt.asset
     }
 
+    /// Requests receipts for assets of records, by which other records of the database can have them.
+    ///
+    /// - Throws: ``CKError``. Failures of single assets are results.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Rereferencing Assets".
+    package func rereferenceAssets(_ request: RereferenceAssetsRequest) async throws(CKError) -> RereferenceAssetsResponse {
+        let response: RereferenceAssetsResponse = try read(try await post(.rereferenceAssets, request))
+        guard response.assets.count == request.assets.count else {
+            throw CKError.unreadable("the server returned \(response.assets.count) results for \(request.assets.count) assets")
+        }
+        return response
+    }
+
     private func upload(
         _ body: TransportRequest.Body, to address: String, _ sent: AssetUploadObserver
     ) async throws(CKError) -> AssetUploadReceipt {

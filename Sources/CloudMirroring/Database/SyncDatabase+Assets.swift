@@ -43,6 +43,33 @@ extension SyncDatabase {
         return upload.isEncrypted ? try asset.checked(hash.finalize()) : asset
     }
 
+    /// Requests receipts for assets of other records.
+    ///
+    /// - Returns: Assets by field, without those that their records no longer have: another device deleted the record, or changed it.
+    func receipts(for reused: [ExportBatch.ReusedAsset]) async throws -> [String: AssetValue] {
+        var assets: [String: AssetValue] = [:]
+        for (zone, reused) in Dictionary(grouping: reused, by: \.zone) {
+            let items = reused.map { RereferenceAssetsRequest.Item(recordName: $0.recordName, fieldName: $0.field) }
+            let results: [RereferenceAssetsResponse.Result]
+            do throws(CKError) {
+                results = try await client.rereferenceAssets(RereferenceAssetsRequest(zoneID: zone, assets: items)).assets
+            } catch {
+                guard Self.isPermanent(error.code) else { throw error }
+                continue
+            }
+            for (asset, result) in zip(reused, results) { if case .asset(let value) = result { assets[asset.field] = value } }
+        }
+        return assets
+    }
+
+    /// Whether another attempt to reuse assets fails, too.
+    private static func isPermanent(_ code: CKError.Code) -> Bool {
+        switch code {
+        case .invalidArguments, .permissionFailure, .serverRejectedRequest, .unknownItem, .userDeletedZone, .zoneNotFound: true
+        default: false
+        }
+    }
+
     // MARK: Download
 
     /// Contents of assets by ``ImportNeeds/AssetNeed/contentKey``, and those that do not open or are missing.

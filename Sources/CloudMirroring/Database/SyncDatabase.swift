@@ -235,7 +235,7 @@ struct SyncDatabase: Sendable {
 
     /// Writes the request of a batch without uploads; nil for another batch.
     func write(_ batch: ExportBatch, key: String, isAtomic: Bool) throws -> ExportBatch? {
-        guard batch.items.allSatisfy(\.uploads.isEmpty) else { return nil }
+        guard batch.items.allSatisfy(\.isWritable) else { return nil }
         return try write(batch.items, of: batch, key: key, isAtomic: isAtomic)
     }
 
@@ -338,8 +338,8 @@ struct SyncDatabase: Sendable {
 
     /// - Returns: The uploaded assets of an item by field, or the failure of this item alone.
     private func upload(_ item: ExportBatch.Item, to zoneID: ZoneID) async throws -> Result<[String: AssetValue], CloudFailure> {
-        if item.uploads.isEmpty { return .success([:]) }
-        var assets: [String: AssetValue] = [:]
+        if item.isWritable { return .success([:]) }
+        var assets = try await receipts(for: item.reusedAssets)
         for upload in item.uploads {
             do {
                 assets[upload.field] = try await send(upload, of: item, to: zoneID)

@@ -186,11 +186,15 @@ extension ExportBatch.Item {
             of: local, entity: entity, ancestor: state.ancestor, fieldStates: state.fieldStates, isNew: isNew, limits: limits)
         guard !changes.isEmpty || receipt != nil else { return nil }
         var fields = changes.fields
+        var reused: [ExportBatch.ReusedAsset] = []
         if isNew {
             // A record from another zone brings the fields that newer versions of the app wrote into it.
             for (name, field) in state.ancestor.unapplied where fields[name] == nil && !MirrorNames.isStoredOnly(name) {
-                if case .asset? = field.value { continue }
-                fields[name] = field
+                if case .asset? = field.value {
+                    if let receipt { reused.append(ExportBatch.ReusedAsset(field: name, recordName: receipt.name, zone: receipt.zone)) }
+                } else {
+                    fields[name] = field
+                }
             }
         }
         if var receipt {
@@ -204,6 +208,7 @@ extension ExportBatch.Item {
                 fields: fields),
             uploads: changes.uploads.map { ExportBatch.Upload(field: $0.field, content: $0.content, isEncrypted: $0.isEncrypted) },
             mark: state.mark, isLink: false)
+        reusedAssets = reused.sorted { $0.field < $1.field }
         for property in entity.encryptedProperties(in: record.fields, uploads: uploads) {
             versions[property.fieldName] = state.fieldStates.nextVersion(of: property.fieldName, isNew: isNew)
         }

@@ -56,6 +56,21 @@ package struct ExportBatch: Hashable, Sendable {
         package let isEncrypted: Bool
     }
 
+    /// An asset that a record of another zone has, and that the item's record gets from there: this version of the app does not know the field,
+    /// so that the device does not have the content.
+    package struct ReusedAsset: Hashable, Sendable {
+        package let field: String
+        /// The record that has the asset, and its zone.
+        package let recordName: String
+        package let zone: ZoneID
+
+        package init(field: String, recordName: String, zone: ZoneID) {
+            self.field = field
+            self.recordName = recordName
+            self.zone = zone
+        }
+    }
+
     /// A batch has thousands of items, which are passed from step to step: a copy counts one reference.
     package struct Item: Hashable, Sendable {
         private struct Content: Hashable, Sendable {
@@ -64,6 +79,7 @@ package struct ExportBatch: Hashable, Sendable {
             let uploads: [Upload]
             let mark: Int64
             let isLink: Bool
+            var reusedAssets: [ReusedAsset] = []
             var versions: [String: UInt64] = [:]
             var digests: [String: ContentDigest] = [:]
         }
@@ -75,6 +91,13 @@ package struct ExportBatch: Hashable, Sendable {
         package var record: Record { _read { yield content.value.record } }
         /// Assets to upload first; the responses become the record's fields of these names.
         package var uploads: [Upload] { content.value.uploads }
+        /// Assets of other records, for which the server gives receipts first; empty for a written item.
+        package internal(set) var reusedAssets: [ReusedAsset] {
+            get { content.value.reusedAssets }
+            set { content.value.reusedAssets = newValue }
+        }
+        /// Whether the item can be written as it is.
+        package var isWritable: Bool { uploads.isEmpty && reusedAssets.isEmpty }
         /// The transaction of the latest change in the item. A record that changed later stays pending.
         var mark: Int64 { content.value.mark }
         package var isLink: Bool { content.value.isLink }
@@ -93,11 +116,13 @@ package struct ExportBatch: Hashable, Sendable {
 
         package func with(_ assets: [String: AssetValue]) -> Record {
             var record = record
-            for upload in uploads { if let asset = assets[upload.field] { record.fields[upload.field] = Field(.asset(asset)) } }
+            for field in uploads.map(\.field) + reusedAssets.map(\.field) {
+                if let asset = assets[field] { record.fields[field] = Field(.asset(asset)) }
+            }
             return record
         }
 
-        /// Returns the item as it is written, with its assets in place of uploads.
+        /// Returns the item as it is written, with its assets in place of uploads and reused assets.
         package func written(with assets: [String: AssetValue]) -> Item {
             var item = Item(operation: operation, record: with(assets), uploads: [], mark: mark, isLink: isLink)
             item.digests = uploadedDigests

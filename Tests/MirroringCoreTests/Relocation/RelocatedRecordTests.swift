@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudWire
+import ManagedModel
 import MirroringCore
 import Testing
 
@@ -25,6 +26,27 @@ private typealias Fixture = RelocationFixture
     @Test func theDestinationHasFieldsOfNewerModelVersions() {
         let destination = RelocatedRecord(Fixture.uploaded(), mark: 9, keepsSource: true).destination
         #expect(destination.ancestor.unapplied == ["CD_later": Field(.string("newer"))])
+    }
+
+    /// The device has no content of an asset of such a field.
+    @Test func assetsOfNewerModelVersionsAreReusedFromTheSource() throws {
+        var state = Fixture.uploaded()
+        state.ancestor.unapplied["CD_long_ckAsset"] = Field(.asset(AssetValue(fileChecksum: "aa", size: 3)))
+        let destination = RelocatedRecord(state, as: "post-2", mark: 9, keepsSource: true).destination
+        var loaded = BatchPlan.Loaded()
+        loaded.rows[destination.key] = Fixture.row(destination.key, ["title": .string("Trip")])
+        let home = ZoneID(zoneName: MirrorNames.zone)
+        loaded.receipts["post-2"] = RelocationStamp(name: "post-1", zone: home)
+        let item = try #require(BatchPlan.plan(records: [destination], links: [], loaded: loaded, mapping: Fixture.mapping).items.first)
+        #expect(item.record.fields["CD_later"] == Field(.string("newer")))
+        #expect(item.record.fields["CD_long_ckAsset"] == nil)
+        #expect(item.reusedAssets == [ExportBatch.ReusedAsset(field: "CD_long_ckAsset", recordName: "post-1", zone: home)])
+        #expect(!item.isWritable)
+        let asset = AssetValue(fileChecksum: "aa", size: 3, receipt: "receipt")
+        let written = item.written(with: ["CD_long_ckAsset": asset])
+        #expect(written.record.fields["CD_long_ckAsset"] == Field(.asset(asset)))
+        #expect(written.isWritable)
+        #expect(item.written(with: [:]).record.fields["CD_long_ckAsset"] == nil)
     }
 
     @Test func theDestinationKeepsTheCreatorAndNoOtherSystemField() {
