@@ -22,7 +22,7 @@
     @usableFromInline static var idleLanesMax: Int { 10_000 }
 
     @usableFromInline struct Lane {
-        /// A place is empty once its job was taken: what a job holds is freed by who runs it, and not under the lock of the queue.
+        /// A place is empty once its job was taken: the runner of a job frees its memory, and not under the lock of the queue.
         @usableFromInline var jobs: [(arrival: Int, job: Job?)] = []
         /// Jobs before it have been taken.
         @usableFromInline var head = 0

@@ -136,7 +136,7 @@ package final class SnapshotFolder: SnapshotStorage {
     }
 }
 
-/// What a file says of its frames.
+/// The index of a file: places and tokens of its frames.
 private struct SnapshotDescription: Codable {
     var version = 1
     var identifier: String
