@@ -27,7 +27,7 @@ extension Engine {
             // Records of a deleted zone are removed with it.
             guard let zone = zones[place.zone] else { continue }
             if parts.includes(record) {
-                guard try isCascadeTooLarge(record, in: zone, view) else { continue }
+                guard try isCascadeTooLarge(record, parts, in: zone, view) else { continue }
                 reasons.insert(
                     "more than \(limits.recordsTakenAlong) records would be deleted with record '\(record.recordName)' of type "
                         + "'\(record.recordType)' by their DELETE_SELF references: delete some of them first")
@@ -38,11 +38,15 @@ extension Engine {
         return records.last?.place
     }
 
-    private func isCascadeTooLarge(_ record: Record, in zone: StoredZone, _ view: any PartitionReader) throws -> Bool {
+    private func isCascadeTooLarge(
+        _ record: Record, _ parts: RemovedParts, in zone: StoredZone, _ view: any PartitionReader
+    ) throws -> Bool {
         let name = record.recordName
         var graph = ReferenceGraph([:], asked: [], zone: zone, view)
         var cascade = Cascade(BatchNames([name], [.success(.delete(record))]))
-        return try !cascade.add(name, &graph, atMost: limits.recordsTakenAlong)
+        if try cascade.add(name, &graph, atMost: limits.recordsTakenAlong) { return false }
+        // The cascade has references in removed fields, too. Without them it is read record by record.
+        return try parts.isCascade(of: name, largerThan: limits.recordsTakenAlong, in: zone, view)
     }
 
     /// Finds the `VALIDATE` references of a record that stays to records that would be deleted.

@@ -79,6 +79,28 @@ package struct RemovedParts: Hashable, Sendable {
         return nil
     }
 
+    /// Whether more than a number of records, that of the name included, are deleted with it by references in fields that stay.
+    func isCascade(of name: String, largerThan most: Int, in zone: StoredZone, _ view: any PartitionReader) throws -> Bool {
+        var open = [name]
+        var visited: Set<String> = [name]
+        while let target = open.popLast() {
+            // Any number of the first ones may refer by removed fields.
+            let sources = try view.sources(ofReferencesTo: target, .deleteSelf, in: zone.key, limit: .max)
+            var names = Array(sources.filter { !visited.contains($0) })[...]
+            while !names.isEmpty {
+                let leading = try view.leadingRecords(named: names, in: zone.key)
+                for source in names.prefix(leading.count) {
+                    guard let record = leading.records[source]?.record, owners(of: record).contains(target) else { continue }
+                    visited.insert(source)
+                    open.append(source)
+                }
+                guard visited.count <= most else { return true }
+                names = names.dropFirst(leading.count)
+            }
+        }
+        return false
+    }
+
     /// Names of the records that a record is deleted with.
     private func owners(of record: Record) -> [String] {
         remaining(of: record).links.filter { $0.action == .deleteSelf }.map(\.target).sorted()

@@ -145,6 +145,28 @@ import Testing
         #expect(try await names(bench).count == Self.count + 11)
     }
 
+    /// The removed values are those of more records than a deletion may delete. Of the others, it may delete nine and the bed.
+    @Test func valuesThatAreRemovedAsWellDoNotEnlargeACascade() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        let schemas = service(bench)
+        let notes = (0..<12).map { Self.note("note\($0)", ["bed": Self.reference("bed139", .deleteSelf)]) }
+        let plants = (0..<10).map { RecordOperation(.create, .plant("p\($0)", .deleteSelf, to: "bed139")) }
+        #expect(try await bench.modify(notes + plants).filter { $0.word != "saved" } == [])
+        var smaller = try await schemas.export(.development)
+        smaller.types["Bed"] = nil
+        smaller.types["Note"]?.schema.fields["bed"] = nil
+        let schema = smaller
+
+        let refused = await #expect(throws: SchemaRefused.self) { _ = try await schemas.importSchema(schema) }
+        #expect(refused?.reasons.count == 1)
+        #expect(try await names(bench).count == Self.count + notes.count + plants.count)
+        #expect(try await bench.modify(.init(.forceDelete, Record(recordName: "p0")))[0].word == "deleted")
+        _ = try await schemas.importSchema(schema)
+        #expect(Set(try await names(bench)) == Set((0..<12).map { "note\($0)" }))
+    }
+
     /// The removal ends at a record of the second slice, since its name is longer than the limit of another server. The type stays, so that
     /// the same removal goes on.
     @Test func anInterruptedRemovalIsContinuedByTheSameOne() async throws {
