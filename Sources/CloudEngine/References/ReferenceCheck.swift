@@ -219,6 +219,7 @@ struct ReferenceCheck {
     /// A rejected save leaves the record as it is stored. If that refers to a deleted record, it is deleted, and the saves that refer to it
     /// are rejected, too.
     private mutating func savesWithDeletedTargets(_ batch: BatchNames, _ deleted: Set<String>) throws -> Set<String> {
+        guard !deleted.isEmpty else { return [] }
         var savedSources: [String: [String]] = [:]
         for (name, record) in batch.saved {
             for link in record.links where link.action == .deleteSelf { savedSources[link.target, default: []].append(name) }
