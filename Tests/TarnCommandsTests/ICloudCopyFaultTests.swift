@@ -234,13 +234,53 @@ import Testing
         #expect(try await fixture.differences() == [])
     }
 
+    private func child(_ name: String, of target: String, number: Int64, isInList: Bool = false) -> Record {
+        let reference = FieldValue.reference(RecordReference(recordName: target, zoneID: Fixture.garden, action: .deleteSelf))
+        let (field, value) = isInList ? ("owners", FieldValue.list([reference], of: .reference)) : ("owner", reference)
+        return plant(name, [field: value, "number": .int64(number)])
+    }
+
+    /// The source saved "late" after the deletion of its target, so both "late" and its unchanged child outlive that.
+    @Test(arguments: [CopyState.deletionsMax, 0], [false, true])
+    func recordsThatReferToADeletedOneOutliveItsDeletion(deletionsMax: Int, isInList: Bool) async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("old"), plant("late"), child("leaf", of: "late", number: 1)], at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        try await fixture.delete("old", at: fixture.iCloudEnd)
+        try await fixture.save([child("late", of: "old", number: 2, isInList: isInList)], at: fixture.iCloudEnd)
+        copier = try fixture.copier()
+        copier.deletionsMax = deletionsMax
+        try await copier.copy(Fixture.parts)
+        #expect(try await fixture.differences() == [])
+        #expect(copier.state.deleted == 1)
+        #expect(copier.state.copied == 1)
+        #expect(copier.state.deferred.isEmpty)
+        #expect(copier.state[Fixture.parts[0]].dependents == nil)
+    }
+
+    /// The run ends after the page with "late", and the next one continues it.
+    @Test func recordsThatReferToADeletedOneAreCompletedAfterAnInterruption() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("old"), plant("late"), child("leaf", of: "late", number: 1)], at: fixture.iCloudEnd)
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        try await fixture.delete("old", at: fixture.iCloudEnd)
+        try await fixture.save([child("late", of: "old", number: 2)] + plants(220), at: fixture.iCloudEnd)
+        fixture.wire.fail(after: 1)
+        copier = try fixture.copier()
+        _ = await #expect(throws: (any Error).self) { try await copier.copy(Fixture.parts) }
+        fixture.wire.fail(after: nil)
+        copier = try fixture.copier()
+        #expect(copier.state[Fixture.parts[0]].dependents == ["late"])
+        try await copier.copy(Fixture.parts)
+        #expect(try await fixture.differences() == [])
+        #expect(copier.state.copied == 221)
+    }
+
     /// The deletion is on the first page of the feed, and the moved record on the second. Its own child did not change.
     @Test func aDeletionDoesNotCascadeToARecordThatWasMovedAway() async throws {
         let fixture = try await Fixture()
-        func child(_ name: String, of target: String, number: Int64) -> Record {
-            let reference = RecordReference(recordName: target, zoneID: Fixture.garden, action: .deleteSelf)
-            return plant(name, ["owner": .reference(reference), "number": .int64(number)])
-        }
         try await fixture.save(
             [plant("old"), plant("new"), child("moved", of: "old", number: 1), child("leaf", of: "moved", number: 1)], at: fixture.iCloudEnd
         )

@@ -35,6 +35,8 @@ struct CopyState: Hashable, Codable {
         var isComplete = false
         /// Records of the pages that were deleted in the source, and not yet in the destination; nil for none.
         var deletions: [String]?
+        /// Records that were written without their `DELETE_SELF` references to ``deletions``; nil for none.
+        var dependents: [String]?
     }
 
     struct PartState: Hashable, Codable {

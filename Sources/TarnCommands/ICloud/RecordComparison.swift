@@ -34,6 +34,32 @@ enum CopiedRecord {
         return names
     }
 
+    /// Removes `DELETE_SELF` references to records of these names.
+    ///
+    /// - Returns: Whether the record had one.
+    static func removeDeletingReferences(to names: Set<String>, from record: inout Record) -> Bool {
+        guard !names.isEmpty else { return false }
+        func isRemoved(_ value: FieldValue) -> Bool {
+            guard case .reference(let reference) = value else { return false }
+            return reference.action == .deleteSelf && names.contains(reference.recordName)
+        }
+        var hasRemoved = false
+        for (name, field) in record.fields {
+            switch field.value {
+            case .list(let elements, of: .reference)?:
+                let remaining = elements.filter { !isRemoved($0) }
+                guard remaining.count < elements.count else { continue }
+                record.fields[name] = remaining.isEmpty ? nil : Field(.list(remaining, of: .reference), isEncrypted: field.isEncrypted)
+            case let value?:
+                guard isRemoved(value) else { continue }
+                record.fields[name] = nil
+            case nil: continue
+            }
+            hasRemoved = true
+        }
+        return hasRemoved
+    }
+
     /// The record as it is written to the other server. Assets are the source's.
     static func content(of record: Record) -> Record {
         var copy = Record(recordName: record.recordName, recordType: record.recordType)

@@ -20,6 +20,8 @@ struct RecordCopier {
     var restarted: [String] { state.restarted ?? [] }
     /// The most rejected records with which a copy continues.
     var deferredMax = CopyState.deferredMax
+    /// The most deletions of a part that wait for the end of the run.
+    var deletionsMax = CopyState.deletionsMax
 
     init(from source: CloudEnd, to destination: CloudEnd, file: CopyStateFile, state: CopyState) {
         self.source = source
@@ -71,14 +73,15 @@ struct RecordCopier {
                 if part.recordType == nil { state.restarted = restarted + [part.zone] }
                 continue
             }
-            let deletions = postponeDeletions(of: &page, state[part].deletions ?? [])
+            postponeDeletions(of: &page, part)
             try await write(page, toZone: part.zone)
             // A feed that does not advance would be read forever.
             guard page.isLast || page.position != state[part].position else {
                 throw CommandError("\(source.name) returned the same page of \(part.shown) twice: try again later.")
             }
-            state[part] = CopyState.Progress(
-                position: page.position, isComplete: page.isLast, deletions: deletions.isEmpty ? nil : deletions)
+            if let deletions = state[part].deletions, deletions.count > deletionsMax { try await executeDeletions(of: part) }
+            state[part].position = page.position
+            state[part].isComplete = page.isLast
             try file.write(state)
             progress(state.copied)
         }
@@ -86,36 +89,59 @@ struct RecordCopier {
 
     /// Takes the deletions out of a page. A deletion cascades to records that refer to the deleted one: those that the source moved to
     /// another record before may be on a later page, and records that refer to them on none.
-    ///
-    /// - Parameter pending: The deletions of earlier pages.
-    /// - Returns: The deletions that wait for the end of the run.
-    private func postponeDeletions(of page: inout CloudEnd.Page, _ pending: [String]) -> [String] {
+    private mutating func postponeDeletions(of page: inout CloudEnd.Page, _ part: CopyPart) {
         // A record that was deleted and created again has both changes, if that happened between two pages.
         let saved = Set(page.records.map(\.recordName))
-        let deletions = pending.filter { !saved.contains($0) } + page.deletions
-        let areDue = deletions.count > CopyState.deletionsMax
-        page.deletions = areDue ? deletions : []
-        return areDue ? [] : deletions
+        let deletions = (state[part].deletions ?? []).filter { !saved.contains($0) } + page.deletions
+        page.deletions = []
+        state[part].deletions = deletions.isEmpty ? nil : deletions
     }
 
-    /// Executes the deletions of a part, when everything else is written.
+    /// Executes the deletions of a part. Records that were written without their references to deleted ones are deferred, since a look-up
+    /// in the source returns them with these references.
     private mutating func executeDeletions(of part: CopyPart) async throws {
-        guard let deletions = state[part].deletions else { return }
-        try await write(CloudEnd.Page(records: [], deletions: deletions, position: nil, isLast: true), toZone: part.zone)
+        let (deletions, dependents) = (state[part].deletions ?? [], state[part].dependents ?? [])
+        if deletions.isEmpty, dependents.isEmpty { return }
+        if !deletions.isEmpty {
+            try await write(CloudEnd.Page(records: [], deletions: deletions, position: nil, isLast: true), toZone: part.zone)
+        }
         state[part].deletions = nil
+        state[part].dependents = nil
+        for name in Set(dependents).subtracting(deletions).sorted() {
+            state.deferRecord(CopyState.Deferred(zone: part.zone, recordName: name, reason: "it refers to a deleted record"))
+        }
         try file.write(state)
+    }
+
+    /// Names of records that are deleted at the end of the run.
+    private func pendingDeletions(inZone zone: String) -> Set<String> {
+        Set(state[CopyPart(zone: zone, recordType: nil)].deletions ?? [])
+    }
+
+    /// Stores which of the written records lack references to records that are still to be deleted.
+    private mutating func storeDependents(_ dependents: Set<String>, written: [RecordOperation], inZone zone: String) {
+        let part = CopyPart(zone: zone, recordType: nil)
+        let former = Set(state[part].dependents ?? [])
+        if former.isEmpty, dependents.isEmpty { return }
+        let names = former.subtracting(written.map(\.record.recordName)).union(dependents)
+        state[part].dependents = names.isEmpty ? nil : names.sorted()
     }
 
     private mutating func write(_ page: CloudEnd.Page, toZone zone: String) async throws {
         for (name, reason) in page.failures { try deferRecord(name, zone, reason) }
+        let pending = pendingDeletions(inZone: zone)
         var operations: [RecordOperation] = []
+        // The source saved them after the deletion, which would delete them in the destination.
+        var dependents: Set<String> = []
         for record in page.records {
             guard CopiedRecord.isCopied(record) else {
                 state.skipped += 1
                 continue
             }
             do {
-                operations.append(RecordOperation(.forceReplace, try await withAssets(record, zone)))
+                var copy = try await withAssets(record, zone)
+                if CopiedRecord.removeDeletingReferences(to: pending, from: &copy) { dependents.insert(record.recordName) }
+                operations.append(RecordOperation(.forceReplace, copy))
             } catch let error as CKError where !error.mayPass && error.code != .notAuthenticated {
                 try deferRecord(record.recordName, zone, error.localizedDescription)
             }
@@ -123,6 +149,7 @@ struct RecordCopier {
         let deletions = page.deletions.map { RecordOperation(.forceDelete, Record(recordName: $0)) }
         var failures = try await destination.modify(operations + deletions, inZone: zone)
         try await retry(operations, &failures, inZone: zone)
+        storeDependents(dependents, written: operations, inZone: zone)
         for operation in operations + deletions {
             let name = operation.record.recordName
             let isDeletion = operation.kind == .forceDelete
@@ -131,7 +158,12 @@ struct RecordCopier {
                 continue
             }
             state.forget(name, inZone: zone)
-            if isDeletion { state.deleted += 1 } else { state.copied += 1 }
+            if isDeletion {
+                state.deleted += 1
+            } else if !dependents.contains(name) {
+                // The others are written again.
+                state.copied += 1
+            }
         }
     }
 
@@ -168,6 +200,7 @@ struct RecordCopier {
         var visited = Set(records.map(\.recordName))
         var required = records.reduce(into: Set<String>()) { $0.formUnion(CopiedRecord.requiredTargets(of: $1)) }
         var missing: Set<String> = []
+        let pending = pendingDeletions(inZone: zone)
         // Nearest first. As many as a page has are in memory.
         var targets: [RecordOperation] = []
         while targets.count < CloudEnd.recordsMax {
@@ -184,7 +217,10 @@ struct RecordCopier {
                 guard CopiedRecord.isCopied(record) else { continue }
                 required.formUnion(CopiedRecord.requiredTargets(of: record))
                 do {
-                    targets.append(RecordOperation(.forceReplace, try await withAssets(record, zone)))
+                    var copy = try await withAssets(record, zone)
+                    // Its own page stores it as a dependent.
+                    _ = CopiedRecord.removeDeletingReferences(to: pending, from: &copy)
+                    targets.append(RecordOperation(.forceReplace, copy))
                 } catch let error as CKError where !error.mayPass && error.code != .notAuthenticated {
                     // Its own page reports it.
                     continue
