@@ -101,18 +101,20 @@ struct RemoteAdminClient: AdminClient {
 }
 
 extension CommandError {
-    /// The error of an operation.
+    /// The error of an operation. Its reason may have names of records, with signs that control a terminal.
     ///
     /// - Parameter server: Address of the server that refused it; nil for an operation in this process.
     init(operation error: WireError, server: String?) {
-        let isSentence = error.reason.last.map { ".!?".contains($0) } == true
-        let sentence = "\(error.reason.prefix(1).uppercased())\(error.reason.dropFirst())\(isSentence ? "" : ".")"
+        let lines = error.reason.split(separator: "\n").map { TerminalText.escaped(String($0)) }
+        let reason = lines.joined(separator: "\n")
+        let isSentence = reason.last.map { ".!?".contains($0) } == true
+        let sentence = "\(reason.prefix(1).uppercased())\(reason.dropFirst())\(isSentence ? "" : ".")"
         guard let server else {
             self.init(sentence)
             return
         }
         switch error.code {
-        case .conflict: self.init(refusals: error.reason.split(separator: "\n").map(String.init))
+        case .conflict: self.init(refusals: lines)
         case .throttled, .tryAgainLater:
             self.init("\(server): \(sentence) Try again in \(CountText.text(Int((error.retryAfter ?? 1).rounded(.up)), "second")).")
         case .notFound where error.reason.hasPrefix("could not find handler"):
@@ -124,5 +126,5 @@ extension CommandError {
     }
 
     /// The error of a schema that is not accepted, with a line for each reason.
-    init(refusals: [String]) { self.init("Refused:\n" + refusals.map { "  \($0)" }.joined(separator: "\n")) }
+    init(refusals: [String]) { self.init("Refused:\n" + refusals.map { "  \(TerminalText.escaped($0))" }.joined(separator: "\n")) }
 }

@@ -50,6 +50,17 @@ import Testing
         #expect(await run(SchemaCommand.Reset.self, folder, "--yes") == nil)
     }
 
+    /// Record names are those of users: they may have signs that control a terminal.
+    @Test func refusalsDoNotControlTheTerminal() {
+        let reasons = ["record 'a\u{1B}[2J' stays", "another"]
+        let lines = "Refused:\n  record 'a\\u{1b}[2J' stays\n  another"
+        #expect(CommandError(refusals: reasons).description == lines)
+        let conflict = WireError(.conflict, reasons.joined(separator: "\n"))
+        #expect(CommandError(operation: conflict, server: "https://a.example").description == lines)
+        let rejection = WireError(.badRequest, reasons[0])
+        #expect(CommandError(operation: rejection, server: nil).description == "Record 'a\\u{1b}[2J' stays.")
+    }
+
     /// Records of a type that the file lacks would go from the server, and then from devices.
     @Test func anImportThatDeletesRecordsNeedsAConfirmation() async throws {
         let cloud = try InProcessCloud()

@@ -63,7 +63,9 @@ struct RemoteServer: Sendable {
     }
 
     private func refusal(_ reason: String) -> CommandError {
-        CommandError("The server does not accept the operator's key (\(reason)). Make one there with 'tarn user operator-key NAME'.")
+        CommandError(
+            "The server does not accept the operator's key (\(TerminalText.escaped(reason))). Make one there with 'tarn user operator-key NAME'."
+        )
     }
 }
 
