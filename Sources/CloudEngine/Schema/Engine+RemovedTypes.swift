@@ -27,7 +27,10 @@ extension Engine {
             // Records of a deleted zone are removed with it.
             guard let zone = zones[place.zone] else { continue }
             if parts.includes(record) {
-                guard try isCascadeTooLarge(record, parts, in: zone, view) else { continue }
+                // The cascade of a record that another removed one cascades to is a part of that one's.
+                guard try !parts.hasRemovedOwner(record, in: zone, view), try isCascadeTooLarge(record, parts, in: zone, view) else {
+                    continue
+                }
                 reasons.insert(
                     "more than \(limits.recordsTakenAlong) records would be deleted with record '\(record.recordName)' of type "
                         + "'\(record.recordType)' by their DELETE_SELF references: delete some of them first")

@@ -79,6 +79,17 @@ package struct RemovedParts: Hashable, Sendable {
         return nil
     }
 
+    /// Whether a record refers to another removed one by `DELETE_SELF`.
+    func hasRemovedOwner(_ record: Record, in zone: StoredZone, _ view: any PartitionReader) throws -> Bool {
+        var names = Array(owners(of: record).filter { $0 != record.recordName })[...]
+        while !names.isEmpty {
+            let leading = try view.leadingRecords(named: names, in: zone.key)
+            if leading.records.values.contains(where: { !$0.record.isDeleted && includes($0.record) }) { return true }
+            names = names.dropFirst(leading.count)
+        }
+        return false
+    }
+
     /// Whether more than a number of records, that of the name included, are deleted with it by references in fields that stay.
     func isCascade(of name: String, largerThan most: Int, in zone: StoredZone, _ view: any PartitionReader) throws -> Bool {
         var open = [name]

@@ -145,6 +145,25 @@ import Testing
         #expect(try await names(bench).count == Self.count + 11)
     }
 
+    /// The cascade of each record of the chain is a part of the first one's, and need not be read again.
+    @Test func aCascadeThatIsTooLargeIsReportedForItsFirstRecord() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await Bench.withGarden(limits: limits)
+        let chain = (100..<112).map { index -> RecordOperation in
+            var bed = Record(recordName: "bed\(index)", recordType: "Bed")
+            if index > 100 { bed.fields["outer"] = Field(Self.reference("bed\(index - 1)", .deleteSelf)) }
+            return RecordOperation(.create, bed)
+        }
+        #expect(try await bench.modify(chain).filter { $0.word != "saved" } == [])
+        let refused = await #expect(throws: SchemaRefused.self) { try await service(bench).remove(nil, ofType: "Bed") }
+        #expect(
+            refused?.reasons == [
+                "more than 10 records would be deleted with record 'bed100' of type 'Bed' by their DELETE_SELF references: "
+                    + "delete some of them first"
+            ])
+    }
+
     /// The removed values are those of more records than a deletion may delete. Of the others, it may delete nine and the bed.
     @Test func valuesThatAreRemovedAsWellDoNotEnlargeACascade() async throws {
         var limits = Limits()
