@@ -102,6 +102,27 @@ import Testing
         #expect(try bo.container.encryptionKeyText(of: bo.own).contains("tarn-key-2:1:"))
     }
 
+    /// The owner of another share knows the zone of his, from the server.
+    @Test func storeOfSharesTakesNoKeyOfTheUsersOwnShare() async throws {
+        let cloud = try InProcessCloud()
+        let file = EncryptedPosts.keyFile()
+        let bo = try Device.sharing("bo's", try await cloud.addUser("bo", device: "bo's"), model: EncryptedPosts.model, keys: file)
+        try bo.edit { $0.insert("Post", ["title": "his", "content": "for his friends"]) }
+        try await bo.sync()
+        let share = try await bo.share("his")
+        try await bo.sync()
+        try await bo.container.createEncryptionKey(for: share, in: bo.own)
+        let before = try bo.container.encryptionKeyText(for: share, in: bo.own)
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        let text = "tarn-key-3:\(share.recordID.zoneID.zoneName):4294967295:\(key)"
+        #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, to: bo.others) }
+        #expect(try bo.container.encryptionKeyText(for: share, in: bo.own) == before)
+        // The present key is no news, and another device of his may have created a later one.
+        try bo.container.addEncryptionKeys(before, to: bo.others)
+        try bo.container.addEncryptionKeys(text, to: bo.own)
+        #expect(try bo.container.encryptionKeyText(for: share, in: bo.own) == before + text + "\n")
+    }
+
     @Test func malformedKeysOfSharesAreRefused() throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString(), zone = MirrorNames.shareZonePrefix + "1"
         for text in [

@@ -29,17 +29,25 @@ extension NSPersistentCloudKitContainer {
 
     /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
-    /// A store of the shared database takes keys of shares only, since they come from other users. A key of another user that encrypts this
-    /// user's own values would let that user read them.
+    /// A store of the shared database takes keys of other users' shares only, since the text comes from another user. A key of another user
+    /// that encrypts this user's own values, or those of a share of this user, would let that user read them.
     ///
     /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device, or that of
     ///   ``encryptionKeyText(for:in:)`` on a device of a share's owner.
     /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a store that is not synced; for a
-    ///   store of the shared database and a key that is not a share's; or for a file that cannot be written.
+    ///   store of the shared database and a new key that is not one of another user's share; or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
-        try mirror.cloud.sealer.keys.add(text, isFromParticipant: mirror.file.scope == .shared)
+        let ownZones: Set<String>? = try mirror.file.scope == .shared ? mirror.translated { try zonesOfOwnShares(withKeysIn: text) } : nil
+        try mirror.cloud.sealer.keys.add(text, besidesThoseOf: ownZones)
         mirror.send(.pushArrived)
+    }
+
+    /// Returns the zones of keys that the user's private stores have.
+    private func zonesOfOwnShares(withKeysIn text: String) throws -> Set<String> {
+        let files = allMirrors.map(\.file).filter { $0.scope == .private }
+        let zones = Set(try EncryptionKey.parse(text).compactMap(\.zone))
+        return try zones.filter { zone in try files.contains { try $0.zones.zone(ZoneID(zoneName: zone)) != nil } }
     }
 
     /// Creates a key that encrypts from now on, for example after a device was lost.

@@ -6,8 +6,8 @@ import CloudWire
 import Crypto
 import Foundation
 import MirroringCore
-import Synchronization
 import ObjectGraph
+import Synchronization
 import SystemSupport
 
 /// The keys of one container: read when they are needed, created when something is sealed first.
@@ -161,15 +161,19 @@ final class EncryptionKeyRing: Sendable {
 
     /// Adds keys of another device after those that are there.
     ///
-    /// - Parameter isFromParticipant: Whether another user may have made the text. It has keys of shares only: any other key could encrypt the
-    ///   values of this user, for example by a greater generation, and the other user could read them.
-    func add(_ text: String, isFromParticipant: Bool = false) throws {
+    /// - Parameter ownZones: Zones of the user's own shares, for a text that another user may have made; else nil. The text may have keys of
+    ///   other shares only: any other new key could encrypt the values of this user, for example by a greater generation, and the other user
+    ///   could read them.
+    func add(_ text: String, besidesThoseOf ownZones: Set<String>? = nil) throws {
         let new = try EncryptionKey.parse(text)
         guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
         guard let url else { throw Self.given }
         try state.withLock { state in
             try update(&state, url) { keys in
-                guard !isFromParticipant || !new.contains(where: { $0.zone == nil && !keys.contains($0) }) else { throw Self.notOfShare }
+                if let ownZones {
+                    let isOwn = new.contains { key in !keys.contains(key) && (key.zone.map { ownZones.contains($0) } ?? true) }
+                    if isOwn { throw Self.notOfShare }
+                }
                 return new
             }
         }
@@ -210,7 +214,7 @@ final class EncryptionKeyRing: Sendable {
             .persistentStoreOperation,
             userInfo: [
                 NSLocalizedDescriptionKey:
-                    "A store of the shared database takes keys of shares only; add keys of the user's own devices to the store of the private database."
+                    "A store of the shared database takes keys of other users' shares only; add keys of the user's own devices to the store of the private database."
             ])
     }
 
