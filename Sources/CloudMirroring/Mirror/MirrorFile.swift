@@ -8,7 +8,7 @@ import MirroringCore
 import ObjectGraph
 import SQLiteStore
 
-/// The transactions of sync on a store's  Each function gathers facts, lets `MirroringCore` decide, and stores the decision.
+/// A store's file, with what all transactions of sync on it have in common. The transactions are those of ``FileTransactions``, by subject.
 ///
 /// Calls block their thread: they are made on the mirror's own queue.
 struct MirrorFile: Sendable {
