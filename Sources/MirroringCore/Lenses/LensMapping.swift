@@ -67,9 +67,11 @@ package struct LensMapping: Sendable {
         let now = later.map { values[$0.slot] }
         if base.fields.isEmpty {
             let before = earlier.map { values[$0.slot] }
+            let isAbsent = Self.areSame(now, later.map(\.absentValue), later)
             if let upgraded = lens.upgrade(before) {
-                if Self.areSame(upgraded, now, later) { return }
-            } else if Self.areSame(now, later.map(\.absentValue), later) {
+                // The row may have the content of an asset, which ``upgrade(_:)`` does not translate: the record would lose it.
+                if Self.areSame(upgraded, now, later) || isAbsent && hasLongValue(earlier, in: values) { return }
+            } else if isAbsent {
                 return
             }
         } else if !isChanged(values, since: shown) {
@@ -135,6 +137,13 @@ package struct LensMapping: Sendable {
         var before = lens.downgrade(now) ?? lens.earlier.map { _ in .null }
         for (index, name) in lens.earlier.enumerated() where name == earlier { before[index] = value }
         return lens.upgrade(before)
+    }
+
+    /// Whether a row has a value that only an asset has room for.
+    private func hasLongValue(_ properties: [PropertyMapping], in values: ContiguousArray<StoredValue>) -> Bool {
+        properties.contains { property in
+            if case .long = property.localContent(of: values[property.slot]) { true } else { false }
+        }
     }
 
     /// Whether the later values have these earlier ones as their earlier form.

@@ -105,6 +105,23 @@ import ValueSimulation
         #expect(value("title", old) == .string("again"))
     }
 
+    /// A lens does not translate a text in an asset. The server lost its records, and has them again from a later version.
+    @Test func aTextInAnAssetIsSentAgain() throws {
+        let (body, text) = (Attribute(name: "body", type: .string), Attribute(name: "text", type: .string))
+        let long = String(repeating: "a", count: 760_000)
+        var server = ServerModel(), restored = ServerModel()
+        var old = Replica("O", mapping: try Self.mapping([body])), other = old
+        var new = Replica("N", mapping: try Self.mapping([body, text], lens: "body -> text"))
+        old.insertThing(["body": .string(long)])
+        old.sync(&server)
+        new.sync(&server)
+        #expect(value("text", new) == .null)
+        new.loseHistory(after: nil)
+        new.sync(&restored)
+        other.sync(&restored)
+        #expect(value("body", other) == .string(long))
+    }
+
     /// 0.1 in single precision is 0.10000000149011612 in double precision.
     @Test func aNumberOfSinglePrecisionHasItsOwnDigits() throws {
         let weight = Attribute(name: "weight", type: .float)
