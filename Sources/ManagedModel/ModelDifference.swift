@@ -70,7 +70,7 @@ package struct ModelDifference: Sendable {
             return (part, canonical)
         }
         for (part, canonical) in renamed { pair(part) { name($0) == name(part) && identifier($0) == canonical } }
-        for (part, canonical) in renamed { pair(part) { identifier($0) == canonical } }
+        for (part, canonical) in renamed { pair(part) { identifier($0) == canonical && name($0) != canonical } }
         for (part, canonical) in renamed { pair(part) { name($0) == canonical } }
         for part in new { pair(part) { name($0) == name(part) } }
         for part in new { pair(part) { identifier($0) == name(part) } }

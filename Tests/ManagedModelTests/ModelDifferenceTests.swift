@@ -258,6 +258,21 @@ import Testing
                 == ["Mark was renamed from 'Label'", "Post.subject was renamed from 'topic'"])
     }
 
+    /// A part may have its own name as its identifier.
+    @Test func anIdentifierThatIsTheNameIsNoRename() {
+        var second = Self.model
+        second.entities[0].attributes[0].name = "topic"
+        second.entities[0].attributes[0].renamingIdentifier = "title"
+        var title = Attribute(name: "title", type: .integer16)
+        title.renamingIdentifier = "title"
+        second.entities[0].attributes.insert(title, at: 0)
+        var third = second
+        third.entities[0].attributes[1].name = "subject"
+        #expect(
+            ModelDifference(from: second, to: third).changes.map { "\($0.subject) \($0.summary)" }
+                == ["Post.subject was renamed from 'topic'"])
+    }
+
     @Test func unInferableChangesNameTheObstacle() {
         #expect(
             changes {
