@@ -34,28 +34,38 @@ import Testing
         try coordinator.remove(store)
     }
 
-    @Test func anExpressionWithoutObjectsFailsAndLeavesNoDestination() throws {
+    /// Migrates a store with one note. The source objects are the value of an expression.
+    private static func migrate(_ sources: Any?, _ body: (CocoaError?, _ destination: URL) -> Void) throws {
         let source = Library.temporaryFile()
         let folder = source.deletingLastPathComponent()
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try Self.fill(source)
+        try fill(source)
         let destination = folder.appending(path: "new.sqlite")
         let note = NSEntityMapping()
         note.name = "notes"
         note.mappingType = .customEntityMappingType
         note.sourceEntityName = "Note"
         note.destinationEntityName = "Note"
-        note.sourceExpression = PredicateKit.NSExpression(forConstantValue: nil)
+        note.sourceExpression = PredicateKit.NSExpression(forConstantValue: sources)
         let mapping = NSMappingModel()
         mapping.entityMappings = [note]
-        let manager = NSMigrationManager(sourceModel: Self.model(), destinationModel: Self.model())
+        let manager = NSMigrationManager(sourceModel: model(), destinationModel: model())
         let error = #expect(throws: CocoaError.self) {
             try manager.migrateStore(
                 from: source, sourceType: NSSQLiteStoreType, with: mapping, toDestinationURL: destination,
                 destinationType: NSSQLiteStoreType)
         }
-        #expect(error?.code.rawValue == 134_110)
-        #expect(!FileManager.default.fileExists(atPath: destination.path))
+        body(error, destination)
+    }
+
+    @Test func anExpressionWithoutObjectsFailsAndLeavesNoDestination() throws {
+        let values: [Any?] = [nil, ["a note"]]
+        for value in values {
+            try Self.migrate(value) { error, destination in
+                #expect(error?.code.rawValue == 134_110)
+                #expect(!FileManager.default.fileExists(atPath: destination.path))
+            }
+        }
     }
 }

@@ -194,7 +194,9 @@ extension NSMigrationManager {
             context[NSMigrationEntityPolicyKey] = policy
             guard let sources = Self.objects(expression.expressionValue(with: nil, context: context)) else {
                 throw CocoaError(
-                    .migration, sentence: "The source expression of the mapping '\(mapping.name ?? "")' has no objects as its value.")
+                    .migration,
+                    sentence: "The source expression of the mapping '\(mapping.name ?? "")' has a value that isn't a collection of objects."
+                )
             }
             return sources
         }
@@ -203,15 +205,19 @@ extension NSMigrationManager {
         return try running.sourceContext.fetch(request)
     }
 
-    /// - Returns: nil for a value that isn't a collection: no source objects would mean an empty destination.
+    /// - Returns: nil for a value that isn't a collection, or has something else than objects: fewer source objects would mean a destination
+    ///   without the others.
     private static func objects(_ value: Any?) -> [NSManagedObject]? {
+        let elements: [Any]
         switch value {
-        case let list as [Any]: list.compactMap { $0 as? NSManagedObject }
-        case let set as Set<NSManagedObject>: Array(set)
-        case let set as NSSet: set.allObjects.compactMap { $0 as? NSManagedObject }
-        case let set as NSOrderedSet: set.array.compactMap { $0 as? NSManagedObject }
-        default: nil
+        case let list as [Any]: elements = list
+        case let set as Set<NSManagedObject>: elements = Array(set)
+        case let set as NSSet: elements = set.allObjects
+        case let set as NSOrderedSet: elements = set.array
+        default: return nil
         }
+        let objects = elements.compactMap { $0 as? NSManagedObject }
+        return objects.count == elements.count ? objects : nil
     }
 
     private func keepMetadata(of source: NSPersistentStore, in target: NSPersistentStore) {
