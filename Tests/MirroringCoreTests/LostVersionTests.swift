@@ -227,4 +227,21 @@ import ValueSimulation
         #expect(sent.record.fields["CD_x"]?.value == own.map { FieldValue.string($0) })
         #expect(sent.versions == ["CD_x": 7])
     }
+
+    /// The device lacks the key of the server's value, which another device sends again. Its own value is earlier than that.
+    @Test func aNewRecordCountsNoQuarantinedNumber() throws {
+        var device = Replica("T", mapping: Self.encrypted)
+        device.apply(page("mine", number: 3, tag: "aa", version: "5", fetch: 1), from: ServerModel())
+        device.startFullFetch()
+        var later = page(nil, number: 9, tag: "bb", version: "6", fetch: 2)
+        var states = FieldStates()
+        states["CD_x"] = FieldStates.Entry(version: 9, problem: .missingKey("cc"))
+        later.records[0].fieldStates = states
+        device.apply(later, from: ServerModel())
+        #expect(device.records["t"]?.fieldStates["CD_x"]?.quarantinedVersion == 9)
+        device.loseHistory(after: RestoredVersion(changeTag: "4"))
+        let sent = try #require(device.planBatch().items.first)
+        #expect(sent.record.fields["CD_x"]?.value == .string("mine"))
+        #expect(sent.versions == ["CD_x": 4])
+    }
 }
