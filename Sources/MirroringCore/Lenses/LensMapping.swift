@@ -65,13 +65,13 @@ package struct LensMapping: Sendable {
     ///   - shown: The merge base, upgraded.
     func downgrade(_ values: inout ContiguousArray<StoredValue>, since base: Ancestor, shown: Ancestor) {
         let now = later.map { values[$0.slot] }
+        func isAbsent() -> Bool { Self.areSame(now, later.map(\.absentValue), later) }
         if base.fields.isEmpty {
             let before = earlier.map { values[$0.slot] }
-            let isAbsent = Self.areSame(now, later.map(\.absentValue), later)
             if let upgraded = lens.upgrade(before) {
                 // The row may have the content of an asset, which ``upgrade(_:)`` does not translate: the record would lose it.
-                if Self.areSame(upgraded, now, later) || isAbsent && hasLongValue(earlier, in: values) { return }
-            } else if isAbsent {
+                if Self.areSame(upgraded, now, later) || isAbsent() && earlier.contains(where: { $0.isLong(in: values) }) { return }
+            } else if isAbsent() {
                 return
             }
         } else if !isChanged(values, since: shown) {
@@ -84,6 +84,8 @@ package struct LensMapping: Sendable {
                     // The merge base has no contents of assets, and the row has an older value if this device sent the asset.
                     let digest = property.assetFieldName.flatMap { base.digests[$0] }
                     if property.isSame(property.localContent(of: values[property.slot]), as: content, digest: digest) { continue }
+                    // A text that is not translated, in a merge base without its digest.
+                    if property.isLong(in: values), isAbsent() { continue }
                     values[property.slot] = lens.downgrade(now)?[index] ?? .null
                 }
             }
@@ -139,13 +141,6 @@ package struct LensMapping: Sendable {
         return lens.upgrade(before)
     }
 
-    /// Whether a row has a value that only an asset has room for.
-    private func hasLongValue(_ properties: [PropertyMapping], in values: ContiguousArray<StoredValue>) -> Bool {
-        properties.contains { property in
-            if case .long = property.localContent(of: values[property.slot]) { true } else { false }
-        }
-    }
-
     /// Whether the later values have these earlier ones as their earlier form.
     private func agree(_ before: [StoredValue], _ now: [StoredValue]) -> Bool {
         Self.areSame(lens.downgrade(now) ?? earlier.map { _ in .null }, before, earlier)
@@ -174,6 +169,11 @@ package struct LensMapping: Sendable {
 
 extension PropertyMapping {
     var isAttribute: Bool { if case .attribute = form { true } else { false } }
+
+    /// Whether a row has a value that only an asset has room for.
+    fileprivate func isLong(in values: ContiguousArray<StoredValue>) -> Bool {
+        if case .long = localContent(of: values[slot]) { true } else { false }
+    }
 
     /// The field of a value; that of the absent value for one that a field cannot represent.
     fileprivate func encoded(_ value: StoredValue) -> FieldValue? {
