@@ -4,7 +4,7 @@
 import CloudWire
 import Foundation
 import ManagedModel
-import MirroringCore
+@testable import MirroringCore
 import Testing
 import ValueSimulation
 
@@ -120,6 +120,17 @@ import ValueSimulation
         new.sync(&restored)
         other.sync(&restored)
         #expect(value("body", other) == .string(long))
+    }
+
+    /// The merge base has no digest of its asset, as after edits that waited for a relocation.
+    @Test func aTextInAnAssetWithoutDigestIsKept() throws {
+        let (body, text) = (Attribute(name: "body", type: .string), Attribute(name: "text", type: .string))
+        let mapping = try Self.mapping([body, text], lens: "body -> text")
+        var device = Replica("N", mapping: mapping)
+        let key = device.insertThing(["body": .string(String(repeating: "a", count: 760_000))])
+        let row = try #require(device.rows[key]), entity = try #require(mapping.entities[0])
+        let base = Ancestor(fields: ["CD_body_ckAsset": Field(.asset(AssetValue(fileChecksum: "C", size: 760_000)))])
+        #expect(entity.downgraded(row, since: base, shown: entity.upgraded(base)) == row)
     }
 
     /// 0.1 in single precision is 0.10000000149011612 in double precision.
