@@ -482,9 +482,9 @@ def backups(page, folder, scheme):
 
 
 def reload_until(page, text):
-    """Loads a page again until it has a text: the server works on after its response."""
+    """Loads a page again until it has a text, and its buttons work: the server works on after its response."""
     for _ in range(WAIT_MS // 250):
-        if text in page.locator("main").inner_text():
+        if text in page.locator("main").inner_text() and page.locator("main button:disabled").count() == 0:
             return
         page.wait_for_timeout(250)
         page.reload()
