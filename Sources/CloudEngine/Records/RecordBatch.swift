@@ -30,16 +30,11 @@ struct RecordBatch {
     /// The number of the last change, if the results contain each one.
     private(set) var lastOwnChange: Int64?
 
-    /// Whether an operator's change can't be divided.
-    private let isWhole: Bool
-    private let ignoresHolds: Bool
+    private let purpose: BatchPurpose
 
-    /// - Parameters:
-    ///   - isWhole: Whether an operator's change can't be divided: the memory of its records has no limit then.
-    ///   - ignoresHolds: Whether records are deleted although others refer to them by `VALIDATE`.
     init(
         _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call,
-        isWhole: Bool = false, ignoresHolds: Bool = false
+        for purpose: BatchPurpose = .request
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))
@@ -47,13 +42,12 @@ struct RecordBatch {
         self.engine = engine
         self.unit = unit
         self.call = call
-        self.isWhole = isWhole
-        self.ignoresHolds = ignoresHolds
+        self.purpose = purpose
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
         quota = try QuotaCheck(engine, zone: zone, unit, call)
         var stored = try engine.storedRecords(
-            named: operations.map(\.record.recordName), in: zone, unit, isWhole: isWhole)
+            named: operations.map(\.record.recordName), in: zone, unit, isLimited: purpose.isLimited)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
@@ -85,7 +79,7 @@ struct RecordBatch {
         guard ReferenceCheck.isNeeded(for: decisions) else { return }
         let names = operations.map(\.record.recordName)
         var references = ReferenceCheck(
-            stored, asked: names, zone: zone, unit, engine.limits, isWhole: isWhole, ignoresHolds: ignoresHolds)
+            stored, asked: names, zone: zone, unit, engine.limits, purpose)
         try references.settle(names, &decisions)
         cascaded = references.cascaded
         for record in cascaded { stored[record.record.recordName] = record }

@@ -50,10 +50,10 @@ extension Engine {
 
     /// Reads the records that a request changes or deletes.
     ///
-    /// - Parameter isWhole: Whether the change can't be divided, and has no limit.
+    /// - Parameter isLimited: Whether their memory has a limit.
     /// - Throws: ``tooLargeTogether`` if they take more memory than `Limits.storedMemoryMax`.
     func storedRecords(
-        named names: [String], in zone: StoredZone, _ view: any PartitionReader, isWhole: Bool = false
+        named names: [String], in zone: StoredZone, _ view: any PartitionReader, isLimited: Bool = true
     ) throws -> [String: StoredRecord] {
         var stored: [String: StoredRecord] = [:]
         var memory = 0
@@ -61,7 +61,7 @@ extension Engine {
         while !rest.isEmpty {
             let leading = try view.leadingRecords(named: rest, in: zone.key)
             memory += leading.records.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
-            guard isWhole || memory <= limits.storedMemoryMax else { throw Self.tooLargeTogether }
+            guard !isLimited || memory <= limits.storedMemoryMax else { throw Self.tooLargeTogether }
             stored.merge(leading.records) { first, _ in first }
             rest = rest.dropFirst(leading.count)
         }

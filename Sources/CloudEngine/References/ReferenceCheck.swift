@@ -17,23 +17,18 @@ struct ReferenceCheck {
     private static let roundsMax = 16
 
     private let limits: Limits
-    private let isWhole: Bool
-    private let ignoresHolds: Bool
+    private let purpose: BatchPurpose
     private var graph: ReferenceGraph
 
     /// Records that are deleted because their targets are, without those the batch deletes anyway.
     private(set) var cascaded: [StoredRecord] = []
 
-    /// - Parameters:
-    ///   - isWhole: Whether the memory of the cascade has no limit, and saves may refer to deleted records: an earlier state had both.
-    ///   - ignoresHolds: Whether `VALIDATE` references don't keep records from being deleted.
     init(
         _ stored: [String: StoredRecord], asked names: [String], zone: StoredZone, _ unit: any PartitionWriter, _ limits: Limits,
-        isWhole: Bool, ignoresHolds: Bool
+        _ purpose: BatchPurpose
     ) {
         self.limits = limits
-        self.isWhole = isWhole
-        self.ignoresHolds = ignoresHolds
+        self.purpose = purpose
         graph = ReferenceGraph(stored, asked: names, zone: zone, unit)
     }
 
@@ -184,14 +179,14 @@ struct ReferenceCheck {
                 continue
             }
         }
-        if !ignoresHolds {
+        if purpose.validatesDeletions {
             for (name, recordType) in try cascade.removeHeld(&graph, limits) {
                 refused[name] = WireError(
                     .validatingReferenceError,
                     "a record of type '\(recordType)' refers to the record, or to one that would be deleted with it")
             }
         }
-        if !isWhole {
+        if purpose.validatesSaves {
             for name in try savesWithDeletedTargets(batch, cascade.names) { refused[name] = Self.deletedTarget }
         }
         // A name has one operation: it is saved or deleted.
@@ -204,7 +199,7 @@ struct ReferenceCheck {
         for name in cascade.names.subtracting(batch.deleted).sorted() {
             guard let record = try graph.record(name) else { continue }
             memory += RecordSize.memory(of: record.record)
-            guard isWhole || memory <= limits.cascadedMemoryMax else { throw Engine.tooLargeTogether }
+            guard !purpose.isLimited || memory <= limits.cascadedMemoryMax else { throw Engine.tooLargeTogether }
             cascaded.append(record)
         }
         return !refused.isEmpty

@@ -65,7 +65,7 @@ extension Engine {
         var remaining = operations
         // Each batch changes the zone.
         while !remaining.isEmpty, let zone = try unit.zone(named: name) {
-            var batch = try RecordBatch(remaining, zone: zone, self, unit, call, isWhole: true, ignoresHolds: true)
+            var batch = try RecordBatch(remaining, zone: zone, self, unit, call, for: .schemaRemoval)
             try batch.decideAll()
             _ = try batch.write()
             var refused: [RecordOperation] = []

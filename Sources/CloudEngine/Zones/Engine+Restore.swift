@@ -45,7 +45,7 @@ extension Engine {
         }
         let gone = present.filter { past[$0.key] == nil && $0.value.recordType != ShareDetails.recordType }.keys.sorted()
         operations += gone.map { RecordOperation(.forceDelete, Record(recordName: $0)) }
-        var batch = try RecordBatch(operations, zone: zone, self, unit, call, isWhole: true)
+        var batch = try RecordBatch(operations, zone: zone, self, unit, call, for: .restoration)
         try batch.decideAll()
         if let refusal = batch.refusal { throw refusal }
         let changes = try batch.write()
