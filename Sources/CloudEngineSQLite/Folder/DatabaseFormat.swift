@@ -271,23 +271,10 @@ enum DatabaseFormat: Int, CaseIterable {
 
     /// Counts the stored rows once; from then on every write counts its own.
     private static func measure(_ db: Database) throws {
-        var bytes: [Int64: [Int64: Int]] = [:]
-        let rows = try Row.fetchCursor(db, sql: "SELECT part, zone, body FROM records WHERE deleted = 0")
-        while let row = try rows.next() {
-            let record = try SQLiteUnit.decode(CloudWire.Record.self, [UInt8](row[2] as Data))
-            bytes[row[0], default: [:]][row[1], default: 0] += RecordSize.bytes(of: record)
-        }
-        for (part, zones) in bytes {
-            for (zone, bytes) in zones {
-                try db.execute(
-                    sql: "UPDATE zones SET record_bytes = ? WHERE part = ? AND zone = ?", arguments: [bytes, part, zone])
-            }
-        }
+        try countRecordBytes(db)
         try db.execute(
             sql: """
-                UPDATE partitions SET
-                    record_bytes = (SELECT coalesce(sum(record_bytes), 0) FROM zones z WHERE z.part = partitions.part),
-                    asset_bytes = (SELECT coalesce(sum(asset_bytes), 0) FROM zones z WHERE z.part = partitions.part)
+                UPDATE partitions SET asset_bytes = (SELECT coalesce(sum(asset_bytes), 0) FROM zones z WHERE z.part = partitions.part)
                 """)
     }
 

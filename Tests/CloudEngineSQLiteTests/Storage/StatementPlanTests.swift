@@ -67,7 +67,8 @@ import Testing
             PlanException(
                 "UPDATE partitions SET epoch = MAX…", "SCAN partitions", because: "A restore begins a history for every partition, once."),
             PlanException(
-                "SELECT r.part, r.zone, r.body FROM records r JOIN…", because: "Migration from a format with smaller sizes of records."),
+                "SELECT r.part, r.zone, r.body FROM records r JOIN…",
+                because: "Migration from a format without usage, or with smaller sizes of records."),
             PlanException(
                 "UPDATE partitions SET tombstones = 0", "SCAN partitions",
                 because: "A move from PostgreSQL counts the tombstones of every partition, once."),
@@ -83,10 +84,10 @@ import Testing
             PlanException("DELETE FROM web_sessions WHERE account = ?1 AND device IS ?2…", because: "A device has 100 sessions at most."),
             PlanException(
                 "SELECT container, environment, user FROM restrictions…", because: "At the start, and after an operator's change."),
-            PlanException("SELECT part, zone, body FROM records WHERE deleted = 0", because: "Migration from a format without usage."),
             PlanException(
                 "INSERT OR IGNORE INTO object_parts…", because: "A move of the server begins, or stops it: all partitions, or new ones."),
             PlanException("UPDATE partitions SET record_bytes = (SELECT…", because: "Migration from a format without usage."),
+            PlanException("UPDATE partitions SET asset_bytes = (SELECT…", because: "Migration from a format without usage."),
             PlanException("SELECT 1 FROM accounts WHERE operator…", because: "At the start, to the first operator."),
             PlanException("SELECT id FROM subscriptions WHERE part = ?", because: "A database has 200 subscriptions at most."),
             PlanException(
