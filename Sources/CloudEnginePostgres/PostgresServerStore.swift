@@ -188,6 +188,13 @@ extension PostgresServerStore: EngineStorage {
     package func read<Value: Sendable>(
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
     ) async throws -> Value {
+        try await readUnit(partition, terms) { try body($0) }
+    }
+
+    /// Reads by statements of this storage.
+    func readUnit<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms = .maintenance, _ body: @escaping @Sendable (PostgresUnit) throws -> Value
+    ) async throws -> Value {
         try Task.checkCancellation()
         let cancellation = PostgresCancellation()
         return try await withTaskCancellationHandler {
@@ -221,6 +228,13 @@ extension PostgresServerStore: EngineStorage {
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
         try await write(partition, terms, makesPartition: true) { try body($0) }
+    }
+
+    /// Writes by statements of this storage, as ``write(_:_:_:)`` does.
+    func writeUnit<Value: Sendable>(
+        _ partition: Partition, _ body: @escaping @Sendable (PostgresUnit) throws -> Value
+    ) async throws -> Value {
+        try await write(partition, .maintenance, makesPartition: true, body)
     }
 
     private func write<Value: Sendable>(

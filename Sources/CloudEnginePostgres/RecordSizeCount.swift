@@ -44,10 +44,7 @@ extension PostgresServerStore {
         var lacking: [Int64: Int64] = [:]
         for zone in zones {
             // A transaction for each zone: a long one keeps deleted rows of all tables from being removed.
-            lacking[zone] = try await read(partition, .maintenance) { reader -> Int64 in
-                guard let unit = reader as? PostgresUnit else { return 0 }
-                return try unit.lackingRecordBytes(inZone: zone)
-            }
+            lacking[zone] = try await readUnit(partition) { try $0.lackingRecordBytes(inZone: zone) }
         }
         let bytes = lacking
         _ = try await maintain(partition) { try $0.addLackingRecordBytes(bytes, ofEpoch: epoch) }

@@ -10,8 +10,7 @@ import SystemSupport
 
 extension PostgresServerStore: FileUploads {
     package func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws {
-        try await write(partition) { writer in
-            guard let unit = writer as? PostgresUnit else { return }
+        try await writeUnit(partition) { unit in
             try unit.run(
                 "UPDATE uploads SET size = $3 WHERE part = $1 AND id = $2 AND checksum IS NULL", [unit.part, id, size], changing: .uploads)
         }
@@ -24,8 +23,8 @@ extension PostgresServerStore: FileUploads {
         _ move: @escaping @Sendable (_ path: String, _ folder: String) throws -> Void
     ) async throws -> StoredAsset? {
         let folder = assetFolder
-        return try await write(partition) { writer in
-            guard let unit = writer as? PostgresUnit, let upload = try unit.upload(id: id) else { return nil }
+        return try await writeUnit(partition) { unit in
+            guard let upload = try unit.upload(id: id) else { return nil }
             if let asset = try upload.existingAsset(arrived) { return asset }
             try unit.run(
                 """
@@ -48,16 +47,15 @@ extension PostgresServerStore: FileUploads {
     }
 
     package func open(checksum: String, in partition: Partition) async throws -> (any AssetReader)? {
-        let found = try await read(partition, .maintenance) { reader -> (StoredAsset, Int64)? in
-            guard let unit = reader as? PostgresUnit, let asset = try unit.asset(checksum: checksum) else { return nil }
-            return (asset, unit.part)
+        let found = try await readUnit(partition) { unit in
+            try unit.asset(checksum: checksum).map { ($0, unit.part) }
         }
         guard let (asset, part) = found else { return nil }
         return try await open(asset, part: part)
     }
 
     package func part(of partition: Partition) async throws -> Int64? {
-        try await read(partition, .maintenance) { ($0 as? PostgresUnit)?.part }
+        try await readUnit(partition) { $0.part }
     }
 
     package func hasAsset(checksum: String, part: Int64) async throws -> Bool {

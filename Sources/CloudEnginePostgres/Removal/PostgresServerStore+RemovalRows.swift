@@ -78,8 +78,7 @@ extension PostgresServerStore {
 
     package func purge(_ mention: RecordMention) async throws {
         let name = mention.record.recordName
-        try await write(mention.partition) { writer in
-            guard let unit = writer as? PostgresUnit else { return }
+        try await writeUnit(mention.partition) { unit in
             if let stored = try unit.records(named: [name], in: mention.zone)[name], !stored.record.isDeleted {
                 let removed = try unit.indexes(ofType: stored.record.recordType).compactMap {
                     $0.change(of: name, from: stored.record, to: nil)
@@ -99,8 +98,7 @@ extension PostgresServerStore {
     package func anonymize(_ mentions: [RecordMention], _ removal: AccountRemoval) async throws {
         for (partition, mentions) in Dictionary(grouping: mentions, by: \.partition) {
             guard let name = removal.userRecordNames[partition.containerIdentifier] else { continue }
-            try await write(partition) { writer in
-                guard let unit = writer as? PostgresUnit else { return }
+            try await writeUnit(partition) { unit in
                 for mention in mentions { try Self.anonymize(mention.record.recordName, in: mention.zone, of: unit, name) }
             }
         }
