@@ -249,7 +249,7 @@ struct SyncDatabase: Sendable {
                 // The response repeats only assets, to which the server adds addresses.
                 let assetFields = Set(records[range].flatMap(\.assetFields)).sorted()
                 var request = ModifyRecordsRequest(
-                    operations: zip(items[range], records[range]).map { RecordOperation($0.kind, $1) }, zoneID: batch.zone.id,
+                    operations: zip(items[range], records[range]).map { RecordOperation($0.operation.kind, $1) }, zoneID: batch.zone.id,
                     atomic: false,
                     desiredKeys: assetFields)
                 request.saveGroup = SaveGroup(id: key, part: part, parts: counts.count, isAtomic: isAtomic)
@@ -366,17 +366,6 @@ extension Record {
     }
 
     fileprivate var assetFields: [String] { fields.compactMap { if case .asset? = $0.value.value { $0.key } else { nil } } }
-}
-
-extension ExportBatch.Item {
-    fileprivate var kind: RecordOperation.Kind {
-        switch operation {
-        case .create: .create
-        case .update: .update
-        case .delete: .delete
-        case .forceDelete: .forceDelete
-        }
-    }
 }
 
 /// Opens the database of a store.

@@ -191,6 +191,29 @@ package struct ExportBatch: Hashable, Sendable {
     }
 }
 
+extension ExportBatch.Operation {
+    /// The operation of a request.
+    package var kind: RecordOperation.Kind {
+        switch self {
+        case .create: .create
+        case .update: .update
+        case .delete: .delete
+        case .forceDelete: .forceDelete
+        }
+    }
+
+    /// Restores the operation of a written request; nil for one that no batch has.
+    package init?(_ kind: RecordOperation.Kind) {
+        switch kind {
+        case .create: self = .create
+        case .update: self = .update
+        case .delete: self = .delete
+        case .forceDelete: self = .forceDelete
+        case .forceUpdate, .replace, .forceReplace: return nil
+        }
+    }
+}
+
 extension ExportBatch.Item {
     var approximateBytes: Int {
         record.recordName.utf8.count + record.recordType.utf8.count

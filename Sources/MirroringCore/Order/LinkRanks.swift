@@ -33,6 +33,34 @@ extension LinkState {
             return isRanked == isOtherRanked ? one.recordName < other.recordName : isOtherRanked
         }
     }
+
+    /// Returns the links that give a pair another position. Join records are immutable: the pair gets another one, unless its link is of the
+    /// same scan, and was not sent yet.
+    ///
+    /// - Parameters:
+    ///   - links: Those of one pair.
+    ///   - mark: The transaction of the scan.
+    /// - Returns: The links to be written; none without a live link.
+    package static func changes(
+        _ links: [LinkState], to rank: Rank, inListOf owner: String, mark: Int64, makeName: () -> String
+    ) -> [LinkState] {
+        let links = links.filter(\.isLive)
+        guard var link = decisive(links, inListOf: owner) else { return [] }
+        var changed: [LinkState] = []
+        if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
+            for var old in links {
+                old.stage = .needsDelete
+                old.mark = mark
+                old.failure = nil
+                changed.append(old)
+            }
+            let ranks = link.ranks
+            link = LinkState(recordName: makeName(), pair: link.pair, stage: .needsUpload, mark: mark)
+            link.ranks = ranks
+        }
+        link.setRank(rank, inListOf: owner)
+        return changed + [link]
+    }
 }
 
 extension RecordMapping {

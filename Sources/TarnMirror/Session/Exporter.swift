@@ -57,7 +57,7 @@ struct Exporter: Sendable {
         let assetFields = Set(
             batch.items.flatMap { item in item.record.fields.compactMap { if case .asset? = $0.value.value { $0.key } else { nil } } })
         var request = ModifyRecordsRequest(
-            operations: batch.items.map { RecordOperation($0.kind, $0.record) }, zoneID: batch.zone.id, atomic: isAtomic,
+            operations: batch.items.map { RecordOperation($0.operation.kind, $0.record) }, zoneID: batch.zone.id, atomic: isAtomic,
             desiredKeys: assetFields.sorted())
         request.historyToken = batch.historyToken
         let written = ExportBatch.Request(key: key, bodies: [request.encoded()], plainBodies: nil, counts: [batch.items.count])
@@ -115,17 +115,6 @@ struct Exporter: Sendable {
     func replayOutbox() async throws {
         while let batch = try await session.onFile({ [mirrored = session.mirrored] in try mirrored.outbox() }) {
             _ = try await exchange(batch)
-        }
-    }
-}
-
-extension ExportBatch.Item {
-    fileprivate var kind: RecordOperation.Kind {
-        switch operation {
-        case .create: .create
-        case .update: .update
-        case .delete: .delete
-        case .forceDelete: .forceDelete
         }
     }
 }

@@ -257,15 +257,3 @@ extension Row {
         }
     }
 }
-
-extension ExportBatch.Operation {
-    fileprivate init?(_ kind: RecordOperation.Kind) {
-        switch kind {
-        case .create: self = .create
-        case .update: self = .update
-        case .delete: self = .delete
-        case .forceDelete: self = .forceDelete
-        case .forceUpdate, .replace, .forceReplace: return nil
-        }
-    }
-}

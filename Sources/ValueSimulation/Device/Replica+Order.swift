@@ -96,27 +96,14 @@ extension Replica {
         }
     }
 
-    /// Join records are immutable: a pair with a new position gets another one.
     private mutating func replaceLinks(of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ zone: Int64) {
         guard let owner = zones[zone].names[list.owner], let pair = linkPair(in: list, owner: owner, member: member) else { return }
+        let links = zones[zone].links.filter { $0.pair == pair }.sorted { $0.recordName < $1.recordName }
         var changes = BookkeepingChanges()
-        let links = zones[zone].links.filter { $0.pair == pair && $0.isLive }.sorted { $0.recordName < $1.recordName }
-        guard var link = LinkState.decisive(links, inListOf: owner) else { return }
-        // A link of the same scan was not sent yet.
-        if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
-            for var old in links {
-                old.stage = .needsDelete
-                old.mark = mark
-                old.failure = nil
-                changes.links.append(old)
-            }
+        changes.links = LinkState.changes(links, to: rank, inListOf: owner, mark: mark) {
             lastName += 1
-            let ranks = link.ranks
-            link = LinkState(recordName: "\(device)\(lastName)", pair: pair, stage: .needsUpload, mark: mark)
-            link.ranks = ranks
+            return "\(device)\(lastName)"
         }
-        link.setRank(rank, inListOf: owner)
-        changes.links.append(link)
         write(changes, in: zone)
     }
 

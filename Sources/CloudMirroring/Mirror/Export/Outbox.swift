@@ -88,15 +88,3 @@ struct Outbox: FileTransactions {
         }
     }
 }
-
-extension ExportBatch.Operation {
-    fileprivate init?(_ kind: RecordOperation.Kind) {
-        switch kind {
-        case .create: self = .create
-        case .update: self = .update
-        case .delete: self = .delete
-        case .forceDelete: self = .forceDelete
-        case .forceUpdate, .replace, .forceReplace: return nil
-        }
-    }
-}

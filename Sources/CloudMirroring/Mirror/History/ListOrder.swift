@@ -42,28 +42,13 @@ struct ListOrder: FileTransactions {
         }
     }
 
-    /// Join records are immutable: a pair with a new position gets another one.
     private func replaceLinks(
         of member: String, _ rank: Rank, in list: OrderedList, mark: Int64, _ writer: StoreWriter, _ metadata: SyncMetadataReader
     ) throws {
         guard let owner = try metadata.name(of: list.owner), let pair = mapping.pair(in: list, owner: owner, member: member) else { return }
         var changes = BookkeepingChanges()
-        let links = try metadata.links(of: pair).filter(\.isLive)
-        guard var link = LinkState.decisive(links, inListOf: owner) else { return }
-        // A link of the same scan was not sent yet.
-        if link.changeTag != nil || link.mark != mark || link.stage != .needsUpload || link.rank(inListOf: owner) != nil {
-            for var old in links {
-                old.stage = .needsDelete
-                old.mark = mark
-                old.failure = nil
-                changes.links.append(old)
-            }
-            let ranks = link.ranks
-            link = LinkState(recordName: surroundings.makeName(), pair: pair, stage: .needsUpload, mark: mark)
-            link.ranks = ranks
-        }
-        link.setRank(rank, inListOf: owner)
-        changes.links.append(link)
+        changes.links = LinkState.changes(
+            try metadata.links(of: pair), to: rank, inListOf: owner, mark: mark, makeName: surroundings.makeName)
         try self.writer(writer, zone: metadata.zone).write(changes, now: now)
     }
 
