@@ -126,12 +126,12 @@ api-update: tests-built
 
 ## Everything that tests need, in debug.
 tests-built: packages
-	@test -x $(SCRATCH)/debug/Notebook || echo "Building all tests: about 12 minutes on 2 cores the first time."
+	@test -x $(SCRATCH)/debug/Notebook || echo "Building all tests: about 13 minutes on 2 cores the first time."
 	$(BUILD_TESTS)
 
 ## Every test, in debug: units, the loop in process, real processes, the page in a browser; and the example.
 test: tests-built test-packages web-packages
-	@echo "Running every test: about 10 minutes on 2 cores."
+	@echo "Running every test: about 12 minutes on 2 cores."
 	TARN_PAGE_PYTHON="$$(.ci/browser-python "$$HOME/.cache/tarn-python")" \
 		TARN_OIDC_PROVIDER="$$(.ci/oidc-provider "$$HOME/.cache/tarn-oidc-provider")" \
 		TARN_S3_SERVER="$$(.ci/s3-server "$$HOME/.cache/tarn-s3-server")" \
