@@ -105,7 +105,7 @@ extension FileUploads {
         if try await read(partition, .maintenance, isOverQuota) {
             unlink(file.path)
             try await note(0, ofUpload: id, in: partition)
-            throw Engine.quotaExceeded
+            throw Quotas.exceeded
         }
         guard part.isLast else { return .partial(appended.end) }
         let arrived = try await file.asset(appended)

@@ -244,7 +244,7 @@ import Testing
             .init(.forceDelete, .plant("a")), .init(.create, .plant("b", ["name": Self.text(600)])), in: .defaultZone
         ).map(\.word)
         #expect(swapped == ["deleted", "saved"])
-        let status = try await bench.read { try $0.quotaStatus(of: $2.partition, in: $1) }
+        let status = try await bench.read { try $0.quotas.status(of: $2.partition, in: $1) }
         #expect(status.bytes == (try await usage(bench)).total)
         #expect(status.bytesMax == 1000)
 

@@ -10,12 +10,12 @@ extension Engine {
     package func requestUploads(
         _ request: AssetUploadRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<AssetUploadResponse> {
-        try checkCount(request.items.count, of: "asset tokens", atMost: limits.assetTokensPerRequest)
-        let zone = try liveZone(request.zoneID, in: unit, call)
+        try limits.checkCount(request.items.count, of: "asset tokens", atMost: limits.assetTokensPerRequest)
+        let zone = try ZoneAccess(unit, call).liveZone(request.zoneID)
         guard try ShareAccess(unit, zone: zone, call).canWriteAnything else {
             throw WireError(.accessDenied, "the participant may only read")
         }
-        guard try uploadBytesLeft(of: call.partition, in: unit) != 0 else { throw Self.quotaExceeded }
+        guard try Quotas(limits: limits).uploadBytesLeft(of: call.partition, in: unit) != 0 else { throw Quotas.exceeded }
         try checkOpenUploads(request.items.count, in: unit, call)
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetUploadSeconds)
         var uploads: [StoredUpload] = []

@@ -12,9 +12,10 @@ extension Engine {
     package func rereferenceAssets(
         _ request: RereferenceAssetsRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<RereferenceAssetsResponse> {
-        try checkCount(request.assets.count, of: "assets", atMost: limits.assetTokensPerRequest)
-        let zone = try liveZone(request.zoneID, in: unit, call)
-        let stored = try storedRecords(named: Array(Set(request.assets.map(\.recordName))), in: zone, unit)
+        try limits.checkCount(request.assets.count, of: "assets", atMost: limits.assetTokensPerRequest)
+        let zone = try ZoneAccess(unit, call).liveZone(request.zoneID)
+        let stored = try RecordGroups.allRecords(
+            named: Array(Set(request.assets.map(\.recordName))), in: zone, unit, memoryMax: limits.storedMemoryMax)
         var access = RecordAccess(unit, call)
         let sharing = try ShareAccess(unit, zone: zone, call)
         let shares = sharing.isParticipant ? try unit.shareNames(ofRecords: Array(stored.keys), in: zone.key) : [:]

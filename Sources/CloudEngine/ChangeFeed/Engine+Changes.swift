@@ -16,7 +16,7 @@ extension Engine {
     package func databaseChanges(
         _ request: DatabaseChangesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> DatabaseChangesResponse {
-        let limit = try pageLimit(request.resultsLimit)
+        let limit = try limits.pageLimit(request.resultsLimit)
         let state = try view.state()
         var start: Int64 = 0
         if let text = request.syncToken {
@@ -34,11 +34,11 @@ extension Engine {
         let changes = zones.compactMap { zone -> ZoneChange? in
             guard zone.isDeleted else {
                 return ZoneChange(
-                    zoneID: zoneID(of: zone, call),
-                    syncToken: call.partition.scope == .shared ? nil : token(of: zone, state, origin, call.partition))
+                    zoneID: call.zoneID(of: zone),
+                    syncToken: call.partition.scope == .shared ? nil : tokens.token(of: zone, state, origin, call.partition))
             }
             return request.syncToken == nil
-                ? nil : ZoneChange(zoneID: zoneID(of: zone, call), isDeleted: true, deletionReason: zone.deletionReason)
+                ? nil : ZoneChange(zoneID: call.zoneID(of: zone), isDeleted: true, deletionReason: zone.deletionReason)
         }
         return DatabaseChangesResponse(
             zones: changes,
@@ -70,13 +70,13 @@ extension Engine {
     ///
     /// - Throws: `WireError` with `.badRequest` for too many zones, keys or record types, or a zone that is named twice.
     package func pageRoom(for request: ZoneChangesRequest, _ call: Call) throws(WireError) -> PageRoom {
-        try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        try limits.checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         guard Set(request.zones.map(\.zoneID)).count == request.zones.count else {
             throw WireError(.badRequest, "a zone is named twice in one request")
         }
         // A list of the whole request counts for each of its zones, since each makes a set of it.
         let names = request.zones.reduce(0) { $0 + ($1.desiredKeys?.count ?? 0) + ($1.desiredRecordTypes?.count ?? 0) }
-        try checkCount(names, of: "desired keys and record types of all zones", atMost: limits.valuesPerRequest)
+        try limits.checkCount(names, of: "desired keys and record types of all zones", atMost: limits.valuesPerRequest)
         let recordsMax = call.capabilities.contains(.largePages) ? limits.recordsPerLargePage : limits.recordsPerResponse
         return PageRoom(records: recordsMax, bytes: limits.responseRecordBytes, memory: limits.storedMemoryMax)
     }
@@ -94,7 +94,7 @@ extension Engine {
         var results: [ZoneChangesResult] = []
         for query in request.zones {
             do {
-                let limit = try pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
+                let limit = try limits.pageLimit(query.resultsLimit ?? request.resultsLimit, atMost: recordsMax)
                 results.append(.changes(try page(query, asTexts: asTexts, limit: limit, &room, addresses, state, view, call)))
             } catch let error as WireError {
                 results.append(.failure(query.zoneID, error))
@@ -118,7 +118,7 @@ extension Engine {
         guard query.zoneID.zoneName != ZoneID.defaultZoneName || call.partition.scope == .public else {
             throw WireError(.badRequest, "cannot get changes in default zone")
         }
-        let zone = try liveZone(query.zoneID, in: view, call)
+        let zone = try ZoneAccess(view, call).liveZone(query.zoneID)
         let access = try ShareAccess(view, zone: zone, call)
         var rights = RecordAccess(view, call)
         let feed = try call.partition.scope == .public ? rights.feed(call.partition) : call.feed(of: zone, in: view)
@@ -134,7 +134,7 @@ extension Engine {
             room.records -= texts.count
             room.bytes -= texts.byteCount
             var page = ZoneChanges(
-                zoneID: zoneID(of: zone, call), records: [],
+                zoneID: call.zoneID(of: zone), records: [],
                 syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer), moreComing: moreComing)
             page.texts = texts
             page.remaining = try remaining(walk, moreComing, zone, access, view, call)
@@ -163,7 +163,7 @@ extension Engine {
             for record in group.map(\.record) {
                 guard types?.contains(record.recordType) ?? true, try rights.allows(.read, record) else { continue }
                 var shown = try shares.complete(record).presented(
-                    zoneID: zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
+                    zoneID: call.zoneID(of: zone), desiredKeys: desiredKeys, addresses)
                 if shown.isDeleted { shown.created = nil }
                 room.memory -= RecordSize.memory(of: shown)
                 records.append(shown)
@@ -174,7 +174,7 @@ extension Engine {
             ?? (!walk.isAtEnd
                 && !self.records(walk.slice, zone, access, includingDeleted: walk.includesDeleted, limit: 1, bytesMax: 1, view).isEmpty)
         var page = ZoneChanges(
-            zoneID: zoneID(of: zone, call), records: records, remaining: try remaining(walk, moreComing, zone, access, view, call),
+            zoneID: call.zoneID(of: zone), records: records, remaining: try remaining(walk, moreComing, zone, access, view, call),
             syncToken: walk.token(moreComing: moreComing).sealed(for: feed, by: sealer),
             moreComing: moreComing)
         page.clientChangeToken = try clientToken(zone, view, call)
@@ -206,7 +206,7 @@ extension Engine {
         _ walk: inout ZoneWalk, _ zone: StoredZone, limit: Int, bytesMax: Int, _ addresses: AssetAddresses, _ view: any PartitionReader,
         _ call: Call
     ) throws -> (RecordTexts, moreComing: Bool) {
-        let zoneID = zoneID(of: zone, call)
+        let zoneID = call.zoneID(of: zone)
         var texts = RecordTexts(zoneID: zoneID, as: call.form)
         let hasAssets = try view.hasAssets(inZone: zone.key)
         var last: Int64?
@@ -241,11 +241,5 @@ extension Engine {
         return try view.sharedRecords(
             slice, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
             bytesMax: bytesMax)
-    }
-
-    func pageLimit(_ asked: Int?, atMost most: Int? = nil) throws(WireError) -> Int {
-        guard let asked else { return limits.recordsPerResponse }
-        guard asked > 0 else { throw WireError(.badRequest, "resultsLimit is below 1") }
-        return min(asked, most ?? limits.recordsPerResponse)
     }
 }

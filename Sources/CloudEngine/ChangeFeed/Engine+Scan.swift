@@ -33,7 +33,7 @@ extension Engine {
         _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int,
         bytesMax: Int = Engine.scanBytesMax, desiredKeys: [String]?, in view: any PartitionReader, _ call: Call
     ) throws -> RecordScan {
-        let zone = try liveZone(zoneID, in: view, call)
+        let zone = try ZoneAccess(view, call).liveZone(zoneID)
         let slice = ChangeSlice(after: 0, before: number ?? .max, isNewestFirst: true)
         var rights = RecordAccess(view, call)
         var scan = RecordScan()
@@ -59,7 +59,7 @@ extension Engine {
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         let desiredKeys = desiredKeys.map { Set($0) }
         scan.records = try found.prefix(limit).map {
-            try shares.complete($0.record).presented(zoneID: self.zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
+            try shares.complete($0.record).presented(zoneID: call.zoneID(of: zone), desiredKeys: desiredKeys, addresses)
         }
         return scan
     }

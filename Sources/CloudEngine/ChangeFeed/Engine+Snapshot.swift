@@ -64,7 +64,7 @@ extension Engine {
 
     private func snapshotZone(_ zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> StoredZone? {
         guard call.partition.scope == .private, !call.isParticipant else { return nil }
-        let zone = try liveZone(zoneID, in: view, call)
+        let zone = try ZoneAccess(view, call).liveZone(zoneID)
         return try view.hasShares(inZone: zone.key) ? nil : zone
     }
 

@@ -20,7 +20,7 @@ extension Engine {
     package func queryRecords(
         _ request: QueryRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> QueryRecordsResponse {
-        let limit = try pageLimit(request.resultsLimit)
+        let limit = try limits.pageLimit(request.resultsLimit)
         let query = request.query
         let (filters, sorts) = try check(query, in: view, call)
         let zones = try zonesToSearch(request, in: view, call)
@@ -38,7 +38,7 @@ extension Engine {
             start = try ContinuationMarker(
                 opening: text, for: call.partition, fingerprint: fingerprint, keys: max(1, sorts.count), by: sealer)
         }
-        let token = try request.zoneID == nil ? nil : zones.first.flatMap { try currentToken(of: $0, in: view, call) }
+        let token = try request.zoneID == nil ? nil : zones.first.flatMap { try tokens.requested(of: $0, in: view, call) }
         guard try view.state().counter > 0 else { return QueryRecordsResponse(results: [], syncToken: token) }
 
         let needed = QueryRun.indexesNeeded(filters, sorts, query.recordType)
@@ -91,8 +91,8 @@ extension Engine {
     private func zonesToSearch(
         _ request: QueryRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> [StoredZone] {
-        if let zoneID = request.zoneID { return [try liveZone(zoneID, in: view, call)] }
-        guard request.zoneWide else { return [try liveZone(.defaultZone, in: view, call)] }
+        if let zoneID = request.zoneID { return [try ZoneAccess(view, call).liveZone(zoneID)] }
+        guard request.zoneWide else { return [try ZoneAccess(view, call).liveZone(.defaultZone)] }
         return try view.zones().sorted { $0.key < $1.key }
     }
 
@@ -114,7 +114,7 @@ extension Engine {
             looked += 1
             guard try isVisible(match) else { continue }
             let shown = try (shares[match.zone.key]?.complete(match.record) ?? match.record).presented(
-                zoneID: zoneID(of: match.zone, call), desiredKeys: desiredKeys, addresses)
+                zoneID: call.zoneID(of: match.zone), desiredKeys: desiredKeys, addresses)
             response.results.append(.record(shown))
             room -= RecordSize.bytes(of: shown)
             if room <= 0 { break }

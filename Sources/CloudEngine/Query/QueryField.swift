@@ -97,7 +97,7 @@ struct QueryField {
         }
         guard case .reference(let user) = converted, isOfUsers else { return converted }
         // Users are in the default zone, in any zone of the record that they wrote, so the zone is irrelevant.
-        return .reference(RecordReference(recordName: user.recordName == Engine.currentUser ? caller : user.recordName))
+        return .reference(RecordReference(recordName: user.recordName == ZoneAccess.currentUser ? caller : user.recordName))
     }
 
     /// Whether the values are users, by the names of their records.

@@ -16,7 +16,7 @@ extension Engine {
     package func modifyRecords(
         _ request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
-        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         var operations = request.operations
         for index in operations.indices {
             if operations[index].record.recordName.isEmpty { operations[index].record.recordName = call.makeIdentifier() }
@@ -41,7 +41,7 @@ extension Engine {
 
         var batch = try RecordBatch(operations, zone: zone, self, unit, call)
         // Answers bring whole records, also where the request changes little of them.
-        guard batch.storedBytes <= Limits.messageBytes / 4 else { throw Self.tooLargeTogether }
+        guard batch.storedBytes <= Limits.messageBytes / 4 else { throw RecordGroups.tooLargeTogether }
         let isFollowed = call.isFollowed && call.partition.scope == .private && !call.isParticipant && !zone.isDefault
         let before = isFollowed ? try unit.state() : nil
         try batch.decideAll()
@@ -60,11 +60,11 @@ extension Engine {
             let isReadable = if case .record(let record) = result { try access.allows(.read, record) } else { true }
             let desiredKeys = operation.desiredKeys.map { Set($0) } ?? requestKeys
             return try shares.complete(result).presented(
-                zoneID: zoneID(of: zone, call), desiredKeys: isReadable ? desiredKeys : [], addresses)
+                zoneID: call.zoneID(of: zone), desiredKeys: isReadable ? desiredKeys : [], addresses)
         }
         let changed = changes > 0 && !zone.isDefault ? [zone.name] : []
         let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.changeSubscriptions() : []
-        var told = try notifications(forChangesIn: Set(changed), unit, call, subscriptions: subscriptions)
+        var told = try ZoneNotifications(unit, call).ofChanges(in: Set(changed), subscriptions: subscriptions)
         let followed = told.indices.filter { told[$0].subject == .database(.private) }
         if let before, !followed.isEmpty, let pushed = try pushedChanges(changes, of: batch, in: zone, before, unit, call) {
             for index in followed { told[index].changes = pushed }
@@ -74,7 +74,7 @@ extension Engine {
         let isOwed = nextToken == nil && call.capabilities.contains(.lostHistory)
         var outcome = Outcome(
             ModifyRecordsResponse(
-                results: results, syncToken: try currentToken(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
+                results: results, syncToken: try tokens.requested(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
             notifications: told, news: batch.news)
         outcome.rounds = try SubscriptionRound(batch.events, in: zone, unit, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
@@ -84,7 +84,7 @@ extension Engine {
     /// The zone of a request. To a participant without access it does not exist, except for leaving its shares.
     private func zone(of request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call) throws -> StoredZone {
         do {
-            return try liveZone(request.zoneID, in: unit, call)
+            return try ZoneAccess(unit, call).liveZone(request.zoneID)
         } catch let absence as WireError where call.isParticipant && absence.code == .zoneNotFound {
             let operations = request.operations
             guard let zone = try unit.zone(named: request.zoneID.zoneName), !zone.isDeleted, !operations.isEmpty else { throw absence }
@@ -124,7 +124,7 @@ extension Engine {
         guard let known = try? ChangeToken(opening: text, for: feed, by: sealer), known.subject == .zone(key: zone.key),
             known.epoch == state.epoch, known.number >= max(zone.change, zone.floor), let last = batch.lastOwnChange
         else { return nil }
-        return token(of: zone, at: last, state, try unit.origin(of: state), feed)
+        return tokens.token(of: zone, at: last, state, try unit.origin(of: state), feed)
     }
 
     /// Source: Apple's documentation of `CKModifyRecordsOperation.clientChangeTokenData`, which is small by its purpose; the
@@ -138,8 +138,8 @@ extension Engine {
     package func lookupRecords(
         _ request: LookupRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> LookupRecordsResponse {
-        try checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
-        let zone = try liveZone(request.zoneID, in: view, call)
+        try limits.checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
+        let zone = try ZoneAccess(view, call).liveZone(request.zoneID)
         var stored = RecordGroups(request.records.map(\.recordName), in: zone, view, call)
         var access = RecordAccess(view, call)
         let sharing = try ShareAccess(view, zone: zone, call)
@@ -170,24 +170,11 @@ extension Engine {
                 }
                 let desiredKeys = item.desiredKeys.map { Set($0) } ?? requestKeys
                 let shown = try shares.complete(record).presented(
-                    zoneID: zoneID(of: zone, call), desiredKeys: desiredKeys, addresses)
+                    zoneID: call.zoneID(of: zone), desiredKeys: desiredKeys, addresses)
                 room -= RecordSize.bytes(of: shown)
                 return .record(shown)
             },
-            syncToken: try currentToken(of: zone, in: view, call))
-    }
-
-    /// The current token of a custom zone, if the caller requests it. It also covers changes of others that the caller has
-    /// not received: it is a start for later changes.
-    ///
-    /// Source: public reports on `getCurrentSyncToken`.
-    ///
-    /// - Parameter isOwed: Whether the caller gets it without asking for it by the address.
-    func currentToken(of zone: StoredZone, isOwed: Bool = false, in view: any PartitionReader, _ call: Call) throws -> String? {
-        guard call.wantsSyncToken || isOwed, call.partition.scope == .private, !zone.isDefault,
-            let zone = try view.zone(named: zone.name)
-        else { return nil }
-        return try token(of: zone, in: view, call.feed(of: zone, in: view))
+            syncToken: try tokens.requested(of: zone, in: view, call))
     }
 }
 

@@ -45,9 +45,10 @@ struct RecordBatch {
         self.purpose = purpose
         access = RecordAccess(unit, call)
         sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
-        quota = try QuotaCheck(engine, zone: zone, unit, call)
-        var stored = try engine.storedRecords(
-            named: operations.map(\.record.recordName), in: zone, unit, isLimited: purpose.isLimited)
+        quota = try QuotaCheck(engine.quotas, zone: zone, unit, call)
+        var stored = try RecordGroups.allRecords(
+            named: operations.map(\.record.recordName), in: zone, unit,
+            memoryMax: purpose.isLimited ? engine.limits.storedMemoryMax : .max)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
@@ -158,7 +159,7 @@ struct RecordBatch {
         }
         news = effects.news
         var others = StoredBytes(records: effects.bytes)
-        try engine.log(logged + effects.deletions, in: unit, call)
+        try ChangeLog().append(logged + effects.deletions, in: unit, call)
         links = links.filter { $0.value != 0 }
         if !links.isEmpty { others.assets = try unit.addLinks(links, in: zone.key, at: call.now) }
         usage += others
@@ -233,7 +234,7 @@ struct RecordBatch {
         let incoming = operation.record
         if let error = NameChecks.record(incoming.recordName, engine.limits) { throw error }
         if let zoneID = incoming.zoneID {
-            try engine.checkOwner(of: zoneID, call)
+            try ZoneAccess(unit, call).checkOwner(of: zoneID)
             guard zoneID.zoneName == zone.name else {
                 throw WireError(.badRequest, "the record is of another zone than the request")
             }

@@ -31,29 +31,17 @@ struct RecordGroups {
         }
         return stored[names[index]]
     }
-}
 
-extension Limits {
-    /// Bytes of memory of the stored records of one request, and of the records in a change page or in the response to a group: half of that
-    /// of all requests, and at least that of one message.
-    var storedMemoryMax: Int { max(requestMemoryBytes / 2, Self.messageBytes) }
-
-    /// Bytes of memory of the records that a request deletes by cascade. A cascade can't be divided, so it may take more than the records
-    /// that the request names.
-    var cascadedMemoryMax: Int { max(requestMemoryBytes, Self.messageBytes) }
-}
-
-extension Engine {
     static let tooLargeTogether = WireError(
         .quotaExceeded, "the records of one request are too large together: change fewer records in one request",
         nativeCode: .limitExceeded)
 
-    /// Reads the records that a request changes or deletes.
+    /// Reads all records that a request changes or deletes.
     ///
-    /// - Parameter isLimited: Whether their memory has a limit.
-    /// - Throws: ``tooLargeTogether`` if they take more memory than `Limits.storedMemoryMax`.
-    func storedRecords(
-        named names: [String], in zone: StoredZone, _ view: any PartitionReader, isLimited: Bool = true
+    /// - Parameter memoryMax: Bytes of memory that they may take.
+    /// - Throws: ``tooLargeTogether`` if they take more.
+    static func allRecords(
+        named names: [String], in zone: StoredZone, _ view: any PartitionReader, memoryMax: Int
     ) throws -> [String: StoredRecord] {
         var stored: [String: StoredRecord] = [:]
         var memory = 0
@@ -61,7 +49,7 @@ extension Engine {
         while !rest.isEmpty {
             let leading = try view.leadingRecords(named: rest, in: zone.key)
             memory += leading.records.values.reduce(0) { $0 + RecordSize.memory(of: $1.record) }
-            guard !isLimited || memory <= limits.storedMemoryMax else { throw Self.tooLargeTogether }
+            guard memory <= memoryMax else { throw tooLargeTogether }
             stored.merge(leading.records) { first, _ in first }
             rest = rest.dropFirst(leading.count)
         }

@@ -199,7 +199,7 @@ struct ReferenceCheck {
         for name in cascade.names.subtracting(batch.deleted).sorted() {
             guard let record = try graph.record(name) else { continue }
             memory += RecordSize.memory(of: record.record)
-            guard !purpose.isLimited || memory <= limits.cascadedMemoryMax else { throw Engine.tooLargeTogether }
+            guard !purpose.isLimited || memory <= limits.cascadedMemoryMax else { throw RecordGroups.tooLargeTogether }
             cascaded.append(record)
         }
         return !refused.isEmpty

@@ -28,9 +28,9 @@ extension Engine {
     package func stage(
         _ request: ModifyRecordsRequest, _ group: SaveGroup, body: [UInt8], in unit: any PartitionWriter, _ call: Call
     ) throws -> ModifyRecordsResponse {
-        let zone = try liveZone(request.zoneID, in: unit, call)
+        let zone = try ZoneAccess(unit, call).liveZone(request.zoneID)
         try check(group, request, in: zone, call)
-        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         let key = call.key(of: group)
         let others = try unit.stagedSizes(of: key).filter { $0.part != group.part }
         guard others.allSatisfy({ $0.parts == group.parts }) else {
@@ -77,17 +77,19 @@ extension Engine {
     ) throws -> Int {
         let saved = request.operations.filter { ![.delete, .forceDelete].contains($0.kind) }.map(\.record)
         let largest = saved.reduce(0) { $0 + RecordSize.bytes(of: $1) }
-        guard !call.caller.isOperator, let left = try bytesLeft(of: call.partition, in: unit), staged + largest > left else {
+        guard !call.caller.isOperator, let left = try Quotas(limits: limits).bytesLeft(of: call.partition, in: unit),
+            staged + largest > left
+        else {
             return largest
         }
         // Fields that replace others add the difference.
-        let stored = try storedRecords(named: saved.map(\.recordName), in: zone, unit)
+        let stored = try RecordGroups.allRecords(named: saved.map(\.recordName), in: zone, unit, memoryMax: limits.storedMemoryMax)
         let growth = saved.reduce(0) { sum, record in
             guard var replaced = stored[record.recordName]?.record, !replaced.isDeleted else { return sum + RecordSize.bytes(of: record) }
             replaced.fields = replaced.fields.filter { record.fields[$0.key] != nil }
             return sum + RecordSize.bytes(of: record) - RecordSize.bytes(of: replaced)
         }
-        guard growth <= 0 || staged + growth <= left else { throw Self.quotaExceeded }
+        guard growth <= 0 || staged + growth <= left else { throw Quotas.exceeded }
         return max(0, growth)
     }
 
@@ -98,7 +100,7 @@ extension Engine {
     package func modifyRecords(
         _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
-        let zone = try liveZone(last.zoneID, in: unit, call)
+        let zone = try ZoneAccess(unit, call).liveZone(last.zoneID)
         try check(group, last, in: zone, call)
         let key = call.key(of: group)
         if group.parts > 1 {
@@ -127,7 +129,7 @@ extension Engine {
             let outcome = try modifyRecords(request, in: unit, call)
             // Requests that change little of large records are short, and their responses have whole records.
             memory += outcome.response.results.reduce(0) { $0 + ($1.shownRecord.map(RecordSize.memory) ?? 0) }
-            guard memory <= limits.storedMemoryMax else { throw Self.tooLargeTogether }
+            guard memory <= limits.storedMemoryMax else { throw RecordGroups.tooLargeTogether }
             combined.add(outcome)
             failures += outcome.response.results.filter { if case .failure = $0 { true } else { false } }
             // The next request follows this one.
@@ -138,7 +140,7 @@ extension Engine {
             response.results = failures
             // The caller learns of deletions by refusals, which a restored server may lack.
             if call.capabilities.contains(.lostHistory), call.partition.scope == .private, !zone.isDefault {
-                response.syncToken = try token(of: zone, in: unit, call.feed(of: zone, in: unit))
+                response.syncToken = try tokens.token(of: zone, in: unit, call.feed(of: zone, in: unit))
             }
             throw SaveGroupRefused(response: response)
         }

@@ -195,7 +195,7 @@ extension Engine {
         let stored = StoredRecord(record: record, change: number)
         try unit.save([stored], in: zone.key, at: call.now)
         let previous = old.recordChangeTag.flatMap { Int64($0, radix: 36) }
-        try log([ChangeLogEntry.Change(number: number, previous: previous, from: old, to: record)], in: unit, call)
+        try ChangeLog().append([ChangeLogEntry.Change(number: number, previous: previous, from: old, to: record)], in: unit, call)
         var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
         if let details = record.sharing.details {
             try effects.save(details, of: record.recordName, before: old.sharing.details)
@@ -211,7 +211,7 @@ extension Engine {
             try unit.addUsage(growth)
         }
         try unit.save(zone, at: call.now)
-        return (record, news, try notifications(forChangesIn: [zone.name], unit, call))
+        return (record, news, try ZoneNotifications(unit, call).ofChanges(in: [zone.name]))
     }
 
     // MARK: Lists of shared zones
@@ -234,7 +234,7 @@ extension Engine {
         zone.floor = news.change
         zone.isDeleted = news.isGone
         try unit.save(zone, at: call.now)
-        return try notifications(forChangesIn: [name], unit, call)
+        return try ZoneNotifications(unit, call).ofChanges(in: [name])
     }
 }
 

@@ -183,7 +183,7 @@ private struct Firing {
     private func notification(_ owned: OwnedSubscription, _ record: Record, _ reason: PushNotification.Reason) -> PushNotification {
         let wish = owned.subscription.notification
         var match = PushNotification.Match(
-            recordName: record.recordName, zoneID: engine.zoneID(of: round.zone, round.call), scope: round.call.partition.scope,
+            recordName: record.recordName, zoneID: round.call.zoneID(of: round.zone), scope: round.call.partition.scope,
             reason: reason)
         for name in wish.additionalFields ?? [] {
             if let field = record.fields[name], !field.isEncrypted, let value = field.value?.shortened { match.fields[name] = value }

@@ -19,8 +19,8 @@ extension Engine {
         reader.form = AnswerForm()
         reader.capabilities = []
         let origin = try view.origin(of: before)
-        let start = token(of: zone, before, origin, call.partition)
-        var query = ZoneChangesQuery(zoneID: zoneID(of: zone, call), syncToken: start)
+        let start = tokens.token(of: zone, before, origin, call.partition)
+        var query = ZoneChangesQuery(zoneID: call.zoneID(of: zone), syncToken: start)
         query.resultsLimit = PushedChanges.recordsMax
         guard case .changes(let page)? = try zoneChanges(ZoneChangesRequest(zones: [query]), asTexts: true, in: view, reader).zones.first,
             let texts = page.texts, texts.byteCount <= PushedChanges.bytesMax, !texts.hasAssets, !page.moreComing

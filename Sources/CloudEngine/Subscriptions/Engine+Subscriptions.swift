@@ -11,7 +11,7 @@ extension Engine {
     package func lookupSubscriptions(
         _ request: SubscriptionsLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> SubscriptionsResponse {
-        try checkCount(request.subscriptionIDs.count, of: "subscriptions", atMost: limits.recordsPerResponse)
+        try limits.checkCount(request.subscriptionIDs.count, of: "subscriptions", atMost: limits.recordsPerResponse)
         return SubscriptionsResponse(
             subscriptions: try request.subscriptionIDs.map { id in
                 if let subscription = try view.subscription(id: id) { return .subscription(subscription) }
@@ -27,7 +27,7 @@ extension Engine {
     package func modifySubscriptions(
         _ request: SubscriptionsModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<SubscriptionsResponse> {
-        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         let results: [SubscriptionResult] = try request.operations.map { operation in
             do {
                 return try carryOut(operation, in: unit, call)
@@ -88,7 +88,7 @@ extension Engine {
                 .quotaExceeded, "the subscriptions of a database have at most \(16 * limits.subscriptionBytes) bytes",
                 nativeCode: .limitExceeded)
         }
-        if let left = try bytesLeft(of: call.partition, in: unit), left < bytes { throw Self.quotaExceeded }
+        if let left = try Quotas(limits: limits).bytesLeft(of: call.partition, in: unit), left < bytes { throw Quotas.exceeded }
     }
 
     /// Source: *CloudKit Web Services Reference*, "Subscription Dictionary": which kinds a database supports.
@@ -110,7 +110,7 @@ extension Engine {
         case .database:
             return
         case .zone(let zoneID):
-            try checkOwner(of: zoneID, call)
+            try ZoneAccess(unit, call).checkOwner(of: zoneID)
             if let error = NameChecks.zone(zoneID.zoneName, limits) { throw error }
         case .query(let query):
             guard !query.firesOn.isEmpty else { throw WireError(.badRequest, "a query subscription needs firesOn") }

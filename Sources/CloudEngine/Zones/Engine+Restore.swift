@@ -51,7 +51,7 @@ extension Engine {
         let changes = try batch.write()
         return Outcome(
             ZoneRestoration(saved: operations.count - gone.count, deleted: gone.count),
-            notifications: try notifications(forChangesIn: changes > 0 ? [zone.name] : [], unit, call), news: batch.news)
+            notifications: try ZoneNotifications(unit, call).ofChanges(in: changes > 0 ? [zone.name] : []), news: batch.news)
     }
 
     /// The record as a client would save it: its assets have receipts, since the record may not have them now.

@@ -18,12 +18,12 @@ extension Engine {
     package func lookupZones(
         _ request: ZonesLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> ZonesResponse {
-        try checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
+        try limits.checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
         let state = try view.state()
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
                 do {
-                    return .zone(try described(try liveZone(zoneID, in: view, call), state, view, call))
+                    return .zone(try described(try ZoneAccess(view, call).liveZone(zoneID), state, view, call))
                 } catch let error as WireError {
                     return .failure(zoneID, error)
                 }
@@ -38,7 +38,7 @@ extension Engine {
     package func modifyZones(
         _ request: ZonesModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZonesResponse> {
-        try checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
         guard Set(request.operations.map(\.zoneID.zoneName)).count == request.operations.count else {
             throw WireError(.badRequest, "two operations in one request are for the same zone")
         }
@@ -50,7 +50,7 @@ extension Engine {
         let results: [ZoneResult] = try request.operations.map { operation in
             if case .delete = operation { counts = nil }
             do {
-                try checkOwner(of: operation.zoneID, call)
+                try ZoneAccess(unit, call).checkOwner(of: operation.zoneID)
                 return switch operation {
                 case .create(let zoneID): try create(zoneID, in: unit, call, &changed, &counts, &zonesToEmpty)
                 case .delete(let zoneID): try delete(zoneID, in: unit, call, &changed, &news, &zonesToEmpty)
@@ -60,7 +60,7 @@ extension Engine {
             }
         }
         var outcome = Outcome(
-            ZonesResponse(zones: results), notifications: try notifications(forChangesIn: changed, unit, call), news: news)
+            ZonesResponse(zones: results), notifications: try ZoneNotifications(unit, call).ofChanges(in: changed), news: news)
         outcome.zonesToEmpty = zonesToEmpty
         return outcome
     }
@@ -79,7 +79,7 @@ extension Engine {
         var news: [ShareNews] = []
         var zonesToEmpty: [Int64] = []
         _ = try delete(zoneID, because: reason, in: unit, call, &changed, &news, &zonesToEmpty)
-        var outcome = Outcome(zoneID, notifications: try notifications(forChangesIn: changed, unit, call), news: news)
+        var outcome = Outcome(zoneID, notifications: try ZoneNotifications(unit, call).ofChanges(in: changed), news: news)
         outcome.zonesToEmpty = zonesToEmpty
         return outcome
     }
@@ -97,7 +97,9 @@ extension Engine {
         var counts = ZoneCounts(present: try view.zones().count, hasMostDeleted: false)
         let most = Self.deletedZonesFactor * limits.zonesPerDatabase
         // Each deletion is a change, so that most databases need no count.
-        guard try view.state().counter > Int64(most), !call.caller.isOperator, try quota(of: call.partition, in: view) != nil else {
+        guard try view.state().counter > Int64(most), !call.caller.isOperator,
+            try Quotas(limits: limits).quota(of: call.partition, in: view) != nil
+        else {
             return counts
         }
         let deleted = try view.zones(changedAfter: 0, limit: most + limits.zonesPerDatabase).count(where: \.isDeleted)
@@ -111,7 +113,7 @@ extension Engine {
     ) throws -> ZoneResult {
         let name = zoneID.zoneName
         guard name != ZoneID.defaultZoneName else {
-            return .zone(try described(try liveZone(zoneID, in: unit, call), try unit.state(), unit, call))
+            return .zone(try described(try ZoneAccess(unit, call).liveZone(zoneID), try unit.state(), unit, call))
         }
         if let error = NameChecks.zone(name, limits) { throw error }
         let former = try unit.zone(named: name)
@@ -127,7 +129,7 @@ extension Engine {
                 .quotaExceeded, "a database has at most \(limits.zonesPerDatabase) zones", nativeCode: .limitExceeded)
         }
         // A zone with the name of a deleted one takes its row.
-        guard former != nil || !counted.hasMostDeleted else { throw Self.tooManyDeletedZones }
+        guard former != nil || !counted.hasMostDeleted else { throw Quotas.tooManyDeletedZones }
         let number = try unit.raiseCounter(by: 1)
         var zone = StoredZone(key: number, name: name, change: number)
         // A client with a token of the zone receives the reason.
@@ -145,7 +147,7 @@ extension Engine {
         guard zoneID.zoneName != ZoneID.defaultZoneName else {
             throw WireError(.badRequest, "the default zone cannot be deleted")
         }
-        var zone = try liveZone(zoneID, in: unit, call)
+        var zone = try ZoneAccess(unit, call).liveZone(zoneID)
         zone.change = try unit.raiseCounter(by: 1)
         zone.isDeleted = true
         zone.deletionReason = reason
@@ -162,7 +164,7 @@ extension Engine {
         try unit.removeSharing(ofZone: zone.key)
         try unit.save(zone, at: call.now)
         changed.insert(zone.name)
-        return .deleted(self.zoneID(of: zone, call))
+        return .deleted(call.zoneID(of: zone))
     }
 
     private func described(
@@ -172,29 +174,7 @@ extension Engine {
         let isShared = try isOwn && view.share(ofRoot: nil, in: zone.key) != nil
         let hasToken = !zone.isDefault && call.partition.scope != .shared, origin = try view.origin(of: state)
         return Zone(
-            zoneID: zoneID(of: zone, call), syncToken: hasToken ? token(of: zone, state, origin, call.partition) : nil,
+            zoneID: call.zoneID(of: zone), syncToken: hasToken ? tokens.token(of: zone, state, origin, call.partition) : nil,
             atomic: !zone.isDefault, shareName: isShared ? ShareDetails.zoneShareName : nil)
-    }
-
-    /// The present point of a zone that others shared with the caller.
-    ///
-    /// - Throws: `WireError` with `.zoneNotFound` if the caller has no part in it.
-    package func sharedToken(of zoneID: ZoneID, in view: any PartitionReader, _ call: Call) throws -> String {
-        let zone = try liveZone(zoneID, in: view, call)
-        return try token(of: zone, in: view, call.feed(of: zone, in: view))
-    }
-
-    /// The present point of a zone's history.
-    func token(of zone: StoredZone, in view: any PartitionReader, _ feed: Partition) throws -> String {
-        let state = try view.state()
-        return token(of: zone, state, try view.origin(of: state), feed)
-    }
-
-    /// A point of a zone's history: the present one, or that of a change.
-    func token(
-        of zone: StoredZone, at number: Int64? = nil, _ state: PartitionState, _ origin: ChangeToken.Origin?, _ feed: Partition
-    ) -> String {
-        ChangeToken(subject: .zone(key: zone.key), epoch: state.epoch, number: number ?? zone.change, origin: origin)
-            .sealed(for: feed, by: sealer)
     }
 }

@@ -34,7 +34,7 @@ extension PostgresServerStore: FileUploads {
             try unit.run(
                 "UPDATE uploads SET checksum = $3, size = $4 WHERE part = $1 AND id = $2", [unit.part, id, arrived.checksum, arrived.size],
                 changing: .uploads)
-            guard try !isOverQuota(unit) else { throw Engine.quotaExceeded }
+            guard try !isOverQuota(unit) else { throw Quotas.exceeded }
             // The file moves inside the unit, so that a removal cannot come between the file and its row.
             let path = folder.file(part: unit.part, checksum: arrived.checksum)
             do {

@@ -40,7 +40,7 @@ extension SQLiteServerStore: FileUploads {
             try unit.run(
                 "UPDATE uploads SET checksum = ?, size = ? WHERE part = ? AND id = ?",
                 [arrived.checksum, arrived.size, part, id])
-            guard try !isOverQuota(unit) else { throw Engine.quotaExceeded }
+            guard try !isOverQuota(unit) else { throw Quotas.exceeded }
             // The file moves inside the unit, as removals do: a removal cannot come between the file and its row.
             try move(folder.file(part: part, checksum: arrived.checksum), folder.parent(part: part, checksum: arrived.checksum))
             return arrived

@@ -19,7 +19,7 @@ extension CloudService {
             progress = try await assets.progress(ofUpload: path.file, in: path.partition)
         } else {
             let engine = engine
-            let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
+            let left = try await storage.read(path.partition) { try engine.quotas.uploadBytesLeft(of: path.partition, in: $0) }
             let part = try UploadHeaders.part(request)
             // The stored part of the file counts against the quota already.
             let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
@@ -29,7 +29,7 @@ extension CloudService {
                     try await assets.receive(
                         request.pieces, as: part, forUpload: path.file, in: path.partition,
                         bytesMax: min(engine.limits.assetBytes, max(0, room)), at: now,
-                        isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+                        isOverQuota: { try engine.quotas.isOverQuota(path.partition, in: $0) })
                 }
             }
         }

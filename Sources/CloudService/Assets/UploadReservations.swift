@@ -25,7 +25,7 @@ final class UploadReservations: Sendable {
             reserved[partition] = before + bytes
             return true
         }
-        guard isReserved else { throw Engine.quotaExceeded }
+        guard isReserved else { throw Quotas.exceeded }
         defer {
             bytesByPartition.withLock { reserved in
                 let after = reserved[partition, default: 0] - bytes

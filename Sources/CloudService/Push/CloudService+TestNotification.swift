@@ -26,9 +26,9 @@ extension CloudService {
         return audience
     }
 
-    /// See `Engine.presentToken(of:in:_:)`.
+    /// See `FeedTokens.present(of:in:_:)`.
     package func presentToken(of zoneID: ZoneID, _ call: Call) async throws -> String {
         let engine = engine
-        return try await read(call, isBrief: true) { try engine.presentToken(of: zoneID, in: $0, call) }
+        return try await read(call, isBrief: true) { try engine.tokens.present(of: zoneID, in: $0, call) }
     }
 }

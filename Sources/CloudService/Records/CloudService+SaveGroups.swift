@@ -32,7 +32,7 @@ extension CloudService {
                 if let earlier = try unit.answer(toKey: key) { return earlier.body }
                 try unit.remember(StoredAnswer(fingerprint: fingerprint, body: body), forKey: key, at: call.now)
                 try unit.removeStaged(call.key(of: group))
-                try engine.trimAnswers(exceptKey: key, of: call.partition, in: unit)
+                try engine.quotas.trimAnswers(exceptKey: key, of: call.partition, in: unit)
                 return body
             }
             return .json(answer, endpoint: exchange.operation.rawValue)

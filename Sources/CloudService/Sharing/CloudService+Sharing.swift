@@ -52,7 +52,7 @@ extension CloudService {
             do {
                 let call = try await call(shared, for: zone.zoneID)
                 zone.syncToken = try await read(call, isBrief: true) { [zone] in
-                    try engine.sharedToken(of: zone.zoneID, in: $0, call)
+                    try engine.tokens.shared(of: zone.zoneID, in: $0, call)
                 }
                 response.zones[index] = .zone(zone)
             } catch is WireError {
@@ -101,7 +101,7 @@ extension CloudService {
 
     private func shortGUIDs(_ exchange: Exchange) async throws -> (ShortGUIDsRequest, AccountProfile?) {
         let request = try ShortGUIDsRequest(json: exchange.body)
-        try engine.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
+        try engine.limits.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
         guard let account = exchange.credentials.account else { return (request, nil) }
         return (request, try await accounts.profile(ofAccount: account))
     }

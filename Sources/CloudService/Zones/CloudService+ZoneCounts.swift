@@ -51,12 +51,12 @@ extension CloudService {
         return outcome.response
     }
 
-    /// Changes of a record, newest first; see `Engine.biography(of:in:from:limit:_:_:)`.
+    /// Changes of a record, newest first; see `ChangeLog.biography(of:in:from:limit:_:_:)`.
     package func biography(
         of recordName: String, in zoneID: ZoneID, from number: Int64?, limit: Int, _ call: Call
     ) async throws -> RecordBiography {
         let engine = engine
-        return try await read(call) { try engine.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call) }
+        return try await read(call) { try engine.changeLog.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call) }
     }
 
     /// The start of the history that the server keeps, in milliseconds since 1970 UTC; nil if it keeps none.

@@ -89,7 +89,7 @@ package final class Bench: Sendable {
     package func biography(
         _ name: String, from number: Int64? = nil, limit: Int = 100, in zoneID: ZoneID = Bench.garden, as call: Call? = nil
     ) async throws -> RecordBiography {
-        try await read(call) { try $0.biography(of: name, in: zoneID, from: number, limit: limit, $1, $2) }
+        try await read(call) { try $0.changeLog.biography(of: name, in: zoneID, from: number, limit: limit, $1, $2) }
     }
 
     package func zoneChanges(

@@ -45,7 +45,7 @@ import Testing
         _ = try await bench.write { engine, unit, call in
             let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1"))], zoneID: .defaultZone)
             let outcome = try engine.modifyRecords(request, in: unit, call)
-            try engine.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
+            try engine.quotas.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
             return outcome.response
         }
         #expect(!recording.statements.contains { $0.contains("answer_bytes FROM partitions") })

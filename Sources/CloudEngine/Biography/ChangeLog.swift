@@ -22,7 +22,8 @@ package struct RecordBiography: Hashable, Sendable {
     package var isCut: Bool
 }
 
-extension Engine {
+/// Reads and appends to the change log of a database.
+package struct ChangeLog: Sendable {
     /// The changes of a record, deleted or not, as far as the change log has them. For the owner of a private database and for the operator
     /// in the public one.
     ///
@@ -36,7 +37,7 @@ extension Engine {
         guard call.caller.isOperator || call.partition.scope == .private && !call.isParticipant else {
             throw WireError(.accessDenied, "the history of a record is for the owner of its database")
         }
-        let zone = try liveZone(zoneID, in: view, call)
+        let zone = try ZoneAccess(view, call).liveZone(zoneID)
         var next = number
         if next == nil {
             guard let stored = try view.records(named: [recordName], in: zone.key)[recordName] else {
@@ -62,7 +63,7 @@ extension Engine {
     }
 
     /// Appends the changes of records by a request to the change log.
-    func log(_ changes: [ChangeLogEntry.Change], in unit: any PartitionWriter, _ call: Call) throws {
+    func append(_ changes: [ChangeLogEntry.Change], in unit: any PartitionWriter, _ call: Call) throws {
         guard !changes.isEmpty else { return }
         let entry = ChangeLogEntry(
             time: call.now, author: ChangeLogEntry.author(call.caller.userRecordName, in: call.partition), deviceID: call.caller.deviceID,

@@ -3,7 +3,10 @@
 
 package import CloudWire
 
-extension Engine {
+/// The storage that databases may take.
+package struct Quotas: Sendable {
+    let limits: Limits
+
     /// Bytes that a database may take: a private one its owner's quota, the public one its container's; nil for any number.
     ///
     /// Source: *CloudKit Web Services Reference*, "Error Codes": the public database counts for the container, private
@@ -19,7 +22,7 @@ extension Engine {
     }
 
     /// Usage and quota of a database.
-    package func quotaStatus(of partition: Partition, in view: any PartitionReader) throws -> QuotaStatus {
+    package func status(of partition: Partition, in view: any PartitionReader) throws -> QuotaStatus {
         let usage = try view.state().usage
         return QuotaStatus(
             recordBytes: usage.records, assetBytes: usage.assets, bytesMax: try quota(of: partition, in: view))
@@ -63,11 +66,11 @@ extension Engine {
         try unit.removeAnswers(freeing: state.answerBytes - most / 4 * 3, exceptKey: key)
     }
 
-    package static let quotaExceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
+    package static let exceeded = WireError(.quotaExceeded, "the storage quota is exceeded")
 
     /// Whether a database has as many tombstones as one with a quota may. They take no room of the quota: without a limit, records that are
     /// created and deleted fill the disk.
-    fileprivate func hasMostTombstones(_ state: PartitionState) -> Bool {
+    func hasMostTombstones(_ state: PartitionState) -> Bool {
         limits.tombstonesPerDatabase > 0 && state.tombstones >= Int64(limits.tombstonesPerDatabase)
     }
 
@@ -80,56 +83,4 @@ extension Engine {
         "the database has too many tombstones of deleted zones, which expire after 90 days: use existing zones, or create some with the names "
             + "of deleted ones",
         nativeCode: .limitExceeded)
-}
-
-/// Rejects the operations of one request that exceed the quota. An operation that makes a database smaller, or leaves
-/// it as it is, is never refused. The database's counts are written by `RecordBatch`, with the records.
-struct QuotaCheck {
-    private let left: Int64?
-    private let hasMostTombstones: Bool
-    private let zone: Int64
-    private let view: any PartitionReader
-    /// Bytes of the operations so far.
-    private var taken: Int64 = 0
-    /// Fields that refer to assets, those of the operations so far included.
-    private var links: [String: Int] = [:]
-
-    init(_ engine: Engine, zone: StoredZone, _ view: any PartitionReader, _ call: Call) throws {
-        self.zone = zone.key
-        self.view = view
-        guard !call.caller.isOperator, let quota = try engine.quota(of: call.partition, in: view) else {
-            (left, hasMostTombstones) = (nil, false)
-            return
-        }
-        // Read once: each read of the state is a statement.
-        let state = try view.state()
-        left = state.usage.left(of: quota)
-        hasMostTombstones = engine.hasMostTombstones(state)
-    }
-
-    /// Rejects a record with a new name: its deletion adds a tombstone.
-    ///
-    /// - Throws: `WireError` with `.quotaExceeded`.
-    func checkNewName() throws(WireError) {
-        guard !hasMostTombstones else { throw Engine.tooManyTombstones }
-    }
-
-    /// Takes one record's change into account.
-    ///
-    /// - Throws: `WireError` with `.quotaExceeded`, and then forgets the change.
-    mutating func take(_ old: Record?, _ new: Record?) throws {
-        guard let left else { return }
-        var difference = Int64((new.map(RecordSize.bytes) ?? 0) - (old.map(RecordSize.bytes) ?? 0))
-        var changed = links
-        for (asset, count) in (new?.assets ?? []).map({ ($0, 1) }) + (old?.assets ?? []).map({ ($0, -1) }) {
-            let checksum = asset.fileChecksum
-            let before = try changed[checksum] ?? view.links(toAssets: [checksum], in: zone)[checksum] ?? 0
-            changed[checksum] = before + count
-            if before <= 0, before + count > 0 { difference += asset.size }
-            if before > 0, before + count <= 0 { difference -= asset.size }
-        }
-        guard difference <= 0 || taken + difference <= left else { throw Engine.quotaExceeded }
-        taken += difference
-        links = changed
-    }
 }
