@@ -26,6 +26,10 @@ package struct Engine: Sendable {
     }
 
     package var changeLog: ChangeLog { ChangeLog() }
+    package var feed: ChangeFeed { ChangeFeed(limits: limits, sealer: sealer) }
+    package var olderChanges: OlderChanges { OlderChanges(feed: feed) }
     package var quotas: Quotas { Quotas(limits: limits) }
+    package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
+    package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
     package var tokens: FeedTokens { FeedTokens(sealer: sealer) }
 }

@@ -38,7 +38,7 @@ import Testing
         since token: String? = nil, limit: Int, reverse: Bool = false, on bench: Bench
     ) async throws -> ZoneChangesResult {
         let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit, reverse: reverse)
-        return try await bench.read { try $0.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }.zones[0]
+        return try await bench.read { try $0.feed.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }.zones[0]
     }
 
     @Test func aPageThatLacksALaterDeletionIsOfALostHistory() async throws {
@@ -113,7 +113,7 @@ import Testing
         let copy = try await Self.backUp(bench)
         try await Self.save("b", on: bench)
         let part = try await bench.read { engine, view, _ in
-            try engine.snapshotPart(of: subject, after: 0, end: zone.change, in: view)
+            try engine.snapshots.part(of: subject, after: 0, end: zone.change, in: view)
         }
         #expect(part.recordCount == 1)
         let restored = try await Self.restored(copy)

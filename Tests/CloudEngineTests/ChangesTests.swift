@@ -70,8 +70,8 @@ import Testing
         for (token, reverse) in [(nil, false), (start, false), (nil, true), (start, true)] {
             let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit, reverse: reverse)
             let request = ZoneChangesRequest(zones: [query])
-            let read = try await bench.read { try $0.zoneChanges(request, in: $1, $2) }
-            let sent = try await bench.read { try $0.zoneChanges(request, asTexts: true, in: $1, $2) }
+            let read = try await bench.read { try $0.feed.zoneChanges(request, in: $1, $2) }
+            let sent = try await bench.read { try $0.feed.zoneChanges(request, asTexts: true, in: $1, $2) }
             #expect(sent.zones[0].changes?.texts != nil)
             #expect(try ZoneChangesResponse(json: sent.encoded()) == read)
         }
@@ -117,7 +117,7 @@ import Testing
         try await bench.modify(.init(.create, .plant("p1")), .init(.create, .plant("p2")))
         try await bench.modify(.init(.create, .plant("s1")), in: shed)
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Bench.garden), ZoneChangesQuery(zoneID: shed)])
-        let response = try await bench.read { try $0.zoneChanges(request, in: $1, $2) }
+        let response = try await bench.read { try $0.feed.zoneChanges(request, in: $1, $2) }
         #expect(response.zones.map(\.picture) == ["+p1 +p2", ""])
         #expect(response.zones.map { $0.changes?.moreComing } == [false, true])
         #expect(try await bench.zoneChanges(since: response.zones[1].changes?.syncToken, in: shed).picture == "+s1")
@@ -129,7 +129,7 @@ import Testing
             .init(.create, .plant("p1", ["name": .string("Sage"), "count": .int64(1)])),
             .init(.create, Record(recordName: "b1", recordType: "Bed")))
         let query = ZoneChangesQuery(zoneID: Bench.garden, desiredKeys: ["name"], desiredRecordTypes: ["Plant"])
-        let response = try await bench.read { try $0.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }
+        let response = try await bench.read { try $0.feed.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }
         #expect(response.zones[0].picture == "+p1")
         #expect(response.zones[0].changes?.records[0].fields.keys.sorted() == ["name"])
         #expect(try await bench.zoneChanges(since: response.zones[0].changes?.syncToken).picture == "")

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ReversedChangesTests {
     private func page(_ bench: Bench, since token: String? = nil, limit: Int? = nil, reverse: Bool? = true) async throws -> ZoneChanges {
         let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, resultsLimit: limit, reverse: reverse)
-        let response = try await bench.read { try $0.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }
+        let response = try await bench.read { try $0.feed.zoneChanges(ZoneChangesRequest(zones: [query]), in: $1, $2) }
         return try #require(response.zones.first?.changes)
     }
 

@@ -223,7 +223,7 @@ import Testing
         let subject = SnapshotSubject(
             partition: partition, zoneName: zone.name, zoneKey: zone.key,
             epoch: try await village.store.read(partition) { try $0.state().epoch })
-        let first = try await village.store.read(partition) { try engine.snapshotPart(of: subject, after: 0, end: nil, in: $0) }
+        let first = try await village.store.read(partition) { try engine.snapshots.part(of: subject, after: 0, end: nil, in: $0) }
         try await mia.modify([
             RecordOperation(.forceUpdate, .plant("p15")), RecordOperation(.forceDelete, .plant("p1")),
             RecordOperation(.forceDelete, .plant("p16")),
@@ -232,7 +232,7 @@ import Testing
         while let last = parts.last, !last.isLast {
             parts.append(
                 try await village.store.read(partition) {
-                    try engine.snapshotPart(of: subject, after: last.lastChange, end: last.end, in: $0)
+                    try engine.snapshots.part(of: subject, after: last.lastChange, end: last.end, in: $0)
                 })
         }
         var names: Set<String> = []

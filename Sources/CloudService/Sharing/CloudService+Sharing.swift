@@ -22,7 +22,7 @@ extension CloudService {
 
     /// Changes in zones of several owners, each from its own partition. All zones share the room of one response.
     func sharedZoneChanges(_ request: ZoneChangesRequest, _ shared: Call) async throws -> ZoneChangesResponse {
-        var room = try engine.pageRoom(for: request, shared)
+        var room = try engine.feed.pageRoom(for: request, shared)
         var response = ZoneChangesResponse(zones: [])
         for query in request.zones {
             do {
@@ -31,7 +31,7 @@ extension CloudService {
                 let engine = engine
                 let (page, roomLeft) = try await read(call) { [room] view in
                     var room = room
-                    let page = try engine.zoneChanges(one, room: &room, in: view, call)
+                    let page = try engine.feed.zoneChanges(one, room: &room, in: view, call)
                     return (page, room)
                 }
                 response.zones += page.zones

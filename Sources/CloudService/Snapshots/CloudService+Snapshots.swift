@@ -20,10 +20,10 @@ extension CloudService {
         guard let snapshots, call.capabilities.contains(.snapshots), request.zones.count == 1, !request.numbersAsStrings else { return nil }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, query) = (engine, request.zones[0])
-        guard let subject = try? await read(call, isBrief: true, { try engine.snapshotSubject(of: query, in: $0, call) }),
+        guard let subject = try? await read(call, isBrief: true, { try engine.snapshots.subject(of: query, in: $0, call) }),
             let offer = await offer(of: subject, snapshots, call)
         else { return nil }
-        return try? await read(call, isBrief: true) { try engine.page(offering: offer, of: subject, in: $0, call) }
+        return try? await read(call, isBrief: true) { try engine.snapshots.page(offering: offer, of: subject, in: $0, call) }
     }
 
     private func offer(of subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ call: Call) async -> SnapshotOffer? {
@@ -32,7 +32,7 @@ extension CloudService {
         if let found = snapshots.snapshot(of: subject) {
             let most = max(Self.changesBehindMax, found.whole.recordCount / 4)
             let behind = try? await read(call, isBrief: true) {
-                try engine.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
+                try engine.snapshots.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
             }
             if let behind, !snapshots.isTooOld(found, at: call.now) {
                 snapshots.use(found, at: call.now)
@@ -62,7 +62,7 @@ extension CloudService {
             while true {
                 try Task.checkCancellation()
                 let part = try await storage.read(subject.partition, terms) { [change, end] in
-                    try engine.snapshotPart(of: subject, after: change, end: end, in: $0)
+                    try engine.snapshots.part(of: subject, after: change, end: end, in: $0)
                 }
                 let bytes = try await draft.append(part.body)
                 recordCount += part.recordCount
@@ -97,7 +97,7 @@ extension CloudService {
         let subject = snapshots.subject(ofBuild: identifier)
         guard let subject = subject ?? snapshots.snapshot(identifier: identifier)?.subject else { throw Self.unknownSnapshot }
         let isAllowed = { @Sendable () async throws -> Bool in
-            try await self.read(call, isBrief: true) { try engine.mayRead(subject, in: $0, call) }
+            try await self.read(call, isBrief: true) { try engine.snapshots.mayRead(subject, in: $0, call) }
         }
         guard try await isAllowed() else { throw Self.unknownSnapshot }
         let (size, isWhole) = try await size(ofSnapshot: identifier, subject, snapshots, exchange)
@@ -172,7 +172,8 @@ extension CloudService {
             let subject = snapshot.subject
             if !snapshots.isTooOld(snapshot, at: now) {
                 // Without the database nothing is known of the zone.
-                guard let exists = try? await storage.read(subject.partition, { try engine.exists(subject, in: $0) }), !exists else {
+                guard let exists = try? await storage.read(subject.partition, { try engine.snapshots.exists(subject, in: $0) }), !exists
+                else {
                     continue
                 }
             }

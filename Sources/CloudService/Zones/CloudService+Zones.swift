@@ -53,7 +53,7 @@ extension CloudService {
     func databaseChanges(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try DatabaseChangesRequest(json: exchange.body)
         let engine = engine
-        return try await read(exchange, isBrief: true) { try engine.databaseChanges(message, in: $0, $1) }
+        return try await read(exchange, isBrief: true) { try engine.feed.databaseChanges(message, in: $0, $1) }
     }
 
     func zoneChanges(_ exchange: Exchange) async throws -> ServiceResponse {
@@ -71,7 +71,7 @@ extension CloudService {
         // Stored texts of deleted records have their types.
         let asTexts = profile.namesTypesOfDeletedRecords
         return try await read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
-            try engine.zoneChanges(message, asTexts: asTexts, in: $0, $1)
+            try engine.feed.zoneChanges(message, asTexts: asTexts, in: $0, $1)
         }
     }
 
@@ -79,7 +79,7 @@ extension CloudService {
     func changedZones(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ChangedZonesRequest(json: exchange.body)
         let engine = engine
-        return try await read(exchange) { try engine.changedZones(message, in: $0, $1) }
+        return try await read(exchange) { try engine.olderChanges.changedZones(message, in: $0, $1) }
     }
 
     /// The older form of ``zoneChanges(_:)``.
@@ -87,7 +87,7 @@ extension CloudService {
         let message = try RecordChangesRequest(json: exchange.body)
         let engine = engine
         return try await read(try await route(exchange, toZone: message.zone.zoneID), numbersAsStrings: message.numbersAsStrings) {
-            try engine.recordChanges(message, in: $0, $1)
+            try engine.olderChanges.recordChanges(message, in: $0, $1)
         }
     }
 }

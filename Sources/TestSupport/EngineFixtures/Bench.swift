@@ -96,7 +96,7 @@ package final class Bench: Sendable {
         since token: String? = nil, limit: Int? = nil, in zoneID: ZoneID = Bench.garden, as call: Call? = nil
     ) async throws -> ZoneChangesResult {
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: limit)])
-        let response = try await read(call) { try $0.zoneChanges(request, in: $1, $2) }
+        let response = try await read(call) { try $0.feed.zoneChanges(request, in: $1, $2) }
         return response.zones[0]
     }
 
@@ -104,7 +104,7 @@ package final class Bench: Sendable {
         since token: String? = nil, limit: Int? = nil, as call: Call? = nil
     ) async throws -> DatabaseChangesResponse {
         let request = DatabaseChangesRequest(syncToken: token, resultsLimit: limit)
-        return try await read(call) { try $0.databaseChanges(request, in: $1, $2) }
+        return try await read(call) { try $0.feed.databaseChanges(request, in: $1, $2) }
     }
 }
 

@@ -166,7 +166,7 @@ import Testing
     @Test func aZoneIsNamedOnceInARequestForChanges() async throws {
         let bench = try await Bench.withGarden()
         let request = ZoneChangesRequest(zones: Array(repeating: ZoneChangesQuery(zoneID: Bench.garden), count: 2))
-        let refusal = await refusal { try await bench.read { try $0.zoneChanges(request, in: $1, $2) } }
+        let refusal = await refusal { try await bench.read { try $0.feed.zoneChanges(request, in: $1, $2) } }
         #expect(refusal?.code == .badRequest)
     }
 
@@ -184,9 +184,9 @@ import Testing
                 zones: [Bench.garden, shed].map { ZoneChangesQuery(zoneID: $0, desiredKeys: names, desiredRecordTypes: ["Plant"]) })
         }
         let (fitting, large) = (request(keys: 4), request(keys: 5))
-        let page = try await bench.read { try $0.zoneChanges(fitting, in: $1, $2) }.zones[0]
+        let page = try await bench.read { try $0.feed.zoneChanges(fitting, in: $1, $2) }.zones[0]
         #expect(page.changes?.records.map { $0.fields.keys.sorted() } == [["name"]])
-        let refusal = await refusal { try await bench.read { try $0.zoneChanges(large, in: $1, $2) } }
+        let refusal = await refusal { try await bench.read { try $0.feed.zoneChanges(large, in: $1, $2) } }
         #expect(refusal?.nativeCode == .limitExceeded)
     }
 
@@ -216,9 +216,9 @@ import Testing
         }
         let request = ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: Bench.garden)])
         let counts = try await bench.read { engine, view, call in
-            var room = try engine.pageRoom(for: request, call)
+            var room = try engine.feed.pageRoom(for: request, call)
             return try (0..<3).map { _ -> Int in
-                guard case .changes(let page)? = try engine.zoneChanges(request, room: &room, in: view, call).zones.first else { return -1 }
+                guard case .changes(let page)? = try engine.feed.zoneChanges(request, room: &room, in: view, call).zones.first else { return -1 }
                 #expect(page.moreComing)
                 return page.records.count
             }

@@ -102,7 +102,7 @@ import Testing
         func page(since token: String? = nil, desiredKeys: [String]? = nil) async throws -> ZoneChanges {
             let query = ZoneChangesQuery(zoneID: Bench.garden, syncToken: token, desiredKeys: desiredKeys)
             let request = ZoneChangesRequest(zones: [query])
-            return try #require(try await bench.read { try $0.zoneChanges(request, in: $1, $2) }.zones[0].changes)
+            return try #require(try await bench.read { try $0.feed.zoneChanges(request, in: $1, $2) }.zones[0].changes)
         }
         let first = try await page()
         #expect((6..<Self.count).contains(first.records.count))

@@ -22,7 +22,8 @@ extension Engine {
         let start = tokens.token(of: zone, before, origin, call.partition)
         var query = ZoneChangesQuery(zoneID: call.zoneID(of: zone), syncToken: start)
         query.resultsLimit = PushedChanges.recordsMax
-        guard case .changes(let page)? = try zoneChanges(ZoneChangesRequest(zones: [query]), asTexts: true, in: view, reader).zones.first,
+        guard
+            case .changes(let page)? = try feed.zoneChanges(ZoneChangesRequest(zones: [query]), asTexts: true, in: view, reader).zones.first,
             let texts = page.texts, texts.byteCount <= PushedChanges.bytesMax, !texts.hasAssets, !page.moreComing
         else { return nil }
         let points = [before, try view.state()].map {

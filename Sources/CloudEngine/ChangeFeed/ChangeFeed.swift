@@ -3,7 +3,13 @@
 
 package import CloudWire
 
-extension Engine {
+/// Records and deletions of zones since a change token, and the zones that changed.
+package struct ChangeFeed: Sendable {
+    let limits: Limits
+    let sealer: Sealer
+
+    private var tokens: FeedTokens { FeedTokens(sealer: sealer) }
+
     /// The custom zones that changed or were deleted since a token, each once.
     ///
     /// Without a token deleted zones are not listed.
@@ -101,14 +107,6 @@ extension Engine {
             }
         }
         return ZoneChangesResponse(zones: results)
-    }
-
-    /// Records and bytes that one response may still have.
-    package struct PageRoom: Sendable {
-        var records: Int
-        var bytes: Int
-        /// Bytes of memory of decoded records, which may be many times their stored bytes.
-        var memory: Int
     }
 
     private func page(
@@ -242,4 +240,12 @@ extension Engine {
             slice, in: zone.key, shares: shares, includingDeleted: includingDeleted, limit: limit,
             bytesMax: bytesMax)
     }
+}
+
+/// Records and bytes that one response may still have.
+package struct PageRoom: Sendable {
+    var records: Int
+    var bytes: Int
+    /// Bytes of memory of decoded records, which may be many times their stored bytes.
+    var memory: Int
 }

@@ -3,14 +3,17 @@
 
 package import CloudWire
 
-extension Engine {
-    /// What changed in one zone: ``zoneChanges(_:in:_:)`` in its older form.
+/// The older forms of the requests for changes.
+package struct OlderChanges: Sendable {
+    let feed: ChangeFeed
+
+    /// What changed in one zone: ``ChangeFeed/zoneChanges(_:asTexts:in:_:)`` in its older form.
     ///
     /// - Throws: `WireError` with the failure of the zone.
     package func recordChanges(
         _ request: RecordChangesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> RecordChangesResponse {
-        let response = try zoneChanges(ZoneChangesRequest(zones: [request.zone]), in: view, call)
+        let response = try feed.zoneChanges(ZoneChangesRequest(zones: [request.zone]), in: view, call)
         switch response.zones.first {
         case .changes(let page):
             return RecordChangesResponse(
@@ -21,11 +24,11 @@ extension Engine {
         }
     }
 
-    /// The custom zones that changed: ``databaseChanges(_:in:_:)`` in its older form. The tokens are the same.
+    /// The custom zones that changed: ``ChangeFeed/databaseChanges(_:in:_:)`` in its older form. The tokens are the same.
     package func changedZones(
         _ request: ChangedZonesRequest, in view: any PartitionReader, _ call: Call
     ) throws -> ChangedZonesResponse {
-        let page = try databaseChanges(
+        let page = try feed.databaseChanges(
             DatabaseChangesRequest(syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit), in: view, call)
         return ChangedZonesResponse(zones: page.zones, metaSyncToken: page.syncToken, moreComing: page.moreComing)
     }

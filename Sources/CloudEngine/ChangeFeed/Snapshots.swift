@@ -32,6 +32,8 @@ package struct SnapshotPart: Sendable {
     package var isLast: Bool
 }
 
+/// Decides whether a zone has a snapshot, and reads its parts.
+///
 /// A snapshot ends at a change, and has the records that last changed up to it.
 ///
 ///     change   1 ── 2 ── 3 ── 4 ── 5 ── 6 ── 7
@@ -40,15 +42,18 @@ package struct SnapshotPart: Sendable {
 ///
 /// Parts are read one after the other, each in a unit of its own. A record that changes in between is in no later part: its change comes
 /// after the end, so that the feed brings it. A record that is deleted after it was read is deleted by the feed as well.
-extension Engine {
+package struct Snapshots: Sendable {
     /// Bytes of records after which a part ends.
-    private static let snapshotPartBytes = 1_000_000
+    private static let partBytesMax = 1_000_000
+
+    let limits: Limits
+    let sealer: Sealer
 
     /// The zone of a query, if its caller may read it from a snapshot; nil for all others, which get change pages.
     ///
     /// Only the owner of a zone may: participants see a part of it. The records of a shared zone name their share, and the share itself
     /// is shown differently to each caller, so a zone with shares has no snapshot.
-    package func snapshotSubject(of query: ZoneChangesQuery, in view: any PartitionReader, _ call: Call) throws -> SnapshotSubject? {
+    package func subject(of query: ZoneChangesQuery, in view: any PartitionReader, _ call: Call) throws -> SnapshotSubject? {
         guard call.capabilities.contains(.snapshots), query.syncToken == nil, query.reverse != true, query.desiredKeys == nil,
             query.desiredRecordTypes == nil, query.numbersAsStrings != true, query.zoneID.zoneName != ZoneID.defaultZoneName
         else { return nil }
@@ -103,7 +108,7 @@ extension Engine {
     ///
     /// - Parameter end: The end of the snapshot; nil for the first part, which determines it.
     /// - Throws: `WireError` with `.zoneNotFound` if the zone was deleted, or is another one.
-    package func snapshotPart(
+    package func part(
         of subject: SnapshotSubject, after change: Int64, end: Int64?, in view: any PartitionReader
     ) throws -> SnapshotPart {
         let state = try view.state()
@@ -114,7 +119,7 @@ extension Engine {
         var last = change
         var isLast = true
         try view.recordTexts(ChangeSlice(after: change, before: end + 1), in: zone.key, includingDeleted: false) { text, number in
-            guard texts.count < limits.recordsPerLargePage, texts.byteCount < Self.snapshotPartBytes else {
+            guard texts.count < limits.recordsPerLargePage, texts.byteCount < Self.partBytesMax else {
                 isLast = false
                 return false
             }

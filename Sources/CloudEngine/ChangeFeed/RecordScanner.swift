@@ -15,9 +15,13 @@ package struct RecordScan: Sendable {
     package var reached: Int64?
 }
 
-extension Engine {
+/// Finds records of a zone by their type, without an index.
+package struct RecordScanner: Sendable {
     /// Bytes of stored records after which a scan ends: records of the largest size are read as well as counted.
-    package static let scanBytesMax = 32_000_000
+    package static let bytesMax = 32_000_000
+
+    let limits: Limits
+    let sealer: Sealer
 
     /// Scans the records of a zone, newest change first, for those of a type.
     ///
@@ -31,7 +35,7 @@ extension Engine {
     ///   - bytesMax: Ends after the record that passes this size.
     package func scan(
         _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int,
-        bytesMax: Int = Engine.scanBytesMax, desiredKeys: [String]?, in view: any PartitionReader, _ call: Call
+        bytesMax: Int = RecordScanner.bytesMax, desiredKeys: [String]?, in view: any PartitionReader, _ call: Call
     ) throws -> RecordScan {
         let zone = try ZoneAccess(view, call).liveZone(zoneID)
         let slice = ChangeSlice(after: 0, before: number ?? .max, isNewestFirst: true)
