@@ -32,4 +32,5 @@ package struct Engine: Sendable {
     package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
     package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
     package var tokens: FeedTokens { FeedTokens(sealer: sealer) }
+    package var zones: ZoneRequests { ZoneRequests(limits: limits, sealer: sealer) }
 }

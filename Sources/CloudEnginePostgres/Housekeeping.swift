@@ -52,15 +52,15 @@ extension PostgresServerStore {
         }
     }
 
-    /// Removes the rows of a table outside of partitions that are before a time, ``Engine/rowsPerUnit`` in a transaction.
+    /// Removes the rows of a table outside of partitions that are before a time, ``UnitOfWork/removedRowsMax`` in a transaction.
     func remove(from table: String, key: String, where column: String, before time: Int64) async throws {
-        var count = Engine.rowsPerUnit
-        while count == Engine.rowsPerUnit {
+        var count = UnitOfWork.removedRowsMax
+        while count == UnitOfWork.removedRowsMax {
             count = try await writing { connection in
                 try connection.query(
                     """
                     DELETE FROM \(table) WHERE \(key) IN (SELECT \(key) FROM \(table) WHERE \(column) < $1 LIMIT $2) RETURNING 1
-                    """, [time, Engine.rowsPerUnit]
+                    """, [time, UnitOfWork.removedRowsMax]
                 ).rows.count
             }
         }
@@ -101,15 +101,15 @@ extension PostgresServerStore {
 
     /// Makes partitions with versions due, so that the next housekeeping removes them. One that a unit has locked is due within a day.
     private func makeVersionsDue(now: Int64) async throws {
-        var count = Engine.rowsPerUnit
-        while count == Engine.rowsPerUnit {
+        var count = UnitOfWork.removedRowsMax
+        while count == UnitOfWork.removedRowsMax {
             count = try await writing { connection in
                 try connection.query(
                     """
                     UPDATE partitions SET due = $1 WHERE part IN (
                         SELECT part FROM partitions p WHERE (due IS NULL OR due > $1)
                         AND EXISTS (SELECT 1 FROM record_versions v WHERE v.part = p.part) LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING 1
-                    """, [now, Engine.rowsPerUnit]
+                    """, [now, UnitOfWork.removedRowsMax]
                 ).rows.count
             }
         }
@@ -127,7 +127,7 @@ private struct Swept {
 }
 
 extension PostgresUnit {
-    /// Removes expired rows of the partition, ``Engine/rowsPerUnit`` of each table.
+    /// Removes expired rows of the partition, ``UnitOfWork/removedRowsMax`` of each table.
     ///
     /// - Parameters:
     ///   - unused: Answers, uploads, requests and files from before are removed.
@@ -142,8 +142,8 @@ extension PostgresUnit {
                 """
                 DELETE FROM \(table) WHERE part = $1 AND (\(key)) IN (
                     SELECT \(key) FROM \(table) t WHERE part = $1 AND \(condition) LIMIT $3) RETURNING \(columns)
-                """, [part, limit, Engine.rowsPerUnit], changing: changed)
-            if removed.count == Engine.rowsPerUnit { swept.isComplete = false }
+                """, [part, limit, UnitOfWork.removedRowsMax], changing: changed)
+            if removed.count == UnitOfWork.removedRowsMax { swept.isComplete = false }
             return removed
         }
         let answers = try remove(

@@ -61,9 +61,9 @@ extension SQLiteServerStore {
 
     /// Executes units of work until one has removed less than it may.
     ///
-    /// - Parameter unit: Removes ``Engine/rowsPerUnit`` rows at most, and returns their number.
+    /// - Parameter unit: Removes ``UnitOfWork/removedRowsMax`` rows at most, and returns their number.
     func repeating(_ unit: @escaping @Sendable (Database) throws -> Int) async throws {
-        while try await writing(unit) >= Engine.rowsPerUnit {}
+        while try await writing(unit) >= UnitOfWork.removedRowsMax {}
     }
 
     /// Removes rows that readers find, one page of them in a unit of work.
@@ -72,7 +72,7 @@ extension SQLiteServerStore {
     ///   - page: Returns the keys of the next rows behind a key, as many as its last parameter at most.
     ///   - remove: Removes the row if it is still to be removed.
     private func remove<Key: Sendable>(
-        atMost count: Int = Engine.rowsPerUnit, after first: Key, _ page: @escaping @Sendable (Database, Key, Int) throws -> [Key],
+        atMost count: Int = UnitOfWork.removedRowsMax, after first: Key, _ page: @escaping @Sendable (Database, Key, Int) throws -> [Key],
         _ remove: @escaping @Sendable (Database, Key) throws -> Void
     ) async throws {
         var last = first
@@ -130,7 +130,7 @@ extension SQLiteServerStore {
             try db.run(
                 """
                 DELETE FROM record_versions WHERE rowid IN (SELECT rowid FROM record_versions WHERE replaced < ? ORDER BY replaced LIMIT ?)
-                """, [replaced, Engine.rowsPerUnit])
+                """, [replaced, UnitOfWork.removedRowsMax])
             return db.changesCount
         }
         let until: Int64 = try await reading { try HistoryTerm($0) == nil } ? .max : now
@@ -175,7 +175,7 @@ extension SQLiteServerStore {
         try await repeating { db in
             try db.run(
                 "DELETE FROM used_marks WHERE mark IN (SELECT mark FROM used_marks WHERE until < ? ORDER BY until LIMIT ?)",
-                [now, Engine.rowsPerUnit])
+                [now, UnitOfWork.removedRowsMax])
             return db.changesCount
         }
         let started = now - Int64(Limits().webSessionSeconds) * 1000
@@ -206,7 +206,7 @@ extension SQLiteServerStore {
             let deletions = try db.rows(
                 """
                 SELECT part, zone, name, change FROM records INDEXED BY records_deleted WHERE deleted = 1 AND at < ? ORDER BY at LIMIT ?
-                """, [time, Engine.rowsPerUnit])
+                """, [time, UnitOfWork.removedRowsMax])
             var floors: [ZoneKey: Int64] = [:]
             for row in deletions {
                 let key = ZoneKey(row)

@@ -176,7 +176,7 @@ package final class InProcessCloud: Sendable {
             caller: Caller(userRecordName: owner, deviceID: "", kind: .operator), now: clock.milliseconds, baseURL: "",
             makeIdentifier: { Hex.text(random.next(16)) })
         let outcome = try await store.write(call.partition) {
-            try engine.deleteZone(ZoneID(zoneName: zoneName), because: reason, in: $0, call)
+            try engine.zones.delete(ZoneID(zoneName: zoneName), because: reason, in: $0, call)
         }
         for key in outcome.zonesToEmpty {
             try await store.empty(ZoneToEmpty(partition: call.partition, key: key, time: call.now))

@@ -145,7 +145,7 @@ import Testing
             atomic: false, as: call)
         #expect(shared.map(\.word) == ["BAD_REQUEST", "saved"])
         let zones = try await bench.write {
-            try $0.modifyZones(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "He\u{0}rbs"))]), in: $1, $2)
+            try $0.zones.modify(ZonesModifyRequest(operations: [.create(ZoneID(zoneName: "He\u{0}rbs"))]), in: $1, $2)
         }.response
         #expect(zones.zones.allSatisfy { if case .failure = $0 { true } else { false } })
     }

@@ -181,10 +181,10 @@ import Testing
         let bench = try Bench(limits: limits)
         @Sendable func isRefused(_ name: String) async throws -> Bool {
             let request = ZonesModifyRequest(operations: [.create(ZoneID(zoneName: name))])
-            let result = try await bench.write { try $0.modifyZones(request, in: $1, $2) }.response.zones[0]
+            let result = try await bench.write { try $0.zones.modify(request, in: $1, $2) }.response.zones[0]
             return if case .failure(_, let error) = result { error.code == .quotaExceeded } else { false }
         }
-        let most = Engine.deletedZonesFactor * limits.zonesPerDatabase
+        let most = ZoneRequests.deletedZonesFactor * limits.zonesPerDatabase
         for number in 0..<most {
             #expect(try await !isRefused("z\(number)"))
             try await bench.deleteZone(ZoneID(zoneName: "z\(number)"))

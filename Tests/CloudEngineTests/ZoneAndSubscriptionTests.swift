@@ -9,10 +9,10 @@ import Testing
 @Suite struct ZoneTests {
     @Test func theDefaultZoneIsAlwaysThere() async throws {
         let bench = try Bench()
-        let list = try await bench.read { try $0.listZones(in: $1, $2) }
+        let list = try await bench.read { try $0.zones.list(in: $1, $2) }
         #expect(list.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName])
         let results = try await bench.write {
-            try $0.modifyZones(
+            try $0.zones.modify(
                 ZonesModifyRequest(operations: [.delete(.defaultZone), .create(ZoneID(zoneName: "_mine"))]), in: $1, $2)
         }.response.zones
         for result in results {
@@ -29,7 +29,7 @@ import Testing
         try await bench.modify(.init(.create, .plant("p1")))
         try await bench.makeZone(Bench.garden)
         #expect(try await bench.lookup("p1")[0].word == "saved")
-        let list = try await bench.read { try $0.listZones(in: $1, $2) }
+        let list = try await bench.read { try $0.zones.list(in: $1, $2) }
         #expect(list.zones.count == 2)
     }
 
@@ -41,7 +41,7 @@ import Testing
         #expect(await refusal { try await bench.lookup("p1") }?.code == .zoneNotFound)
         #expect(try await bench.lookup("d1", in: .defaultZone)[0].word == "saved")
         let again = try await bench.write {
-            try $0.modifyZones(ZonesModifyRequest(operations: [.delete(Bench.garden)]), in: $1, $2).response
+            try $0.zones.modify(ZonesModifyRequest(operations: [.delete(Bench.garden)]), in: $1, $2).response
         }
         #expect(again.zones == [.failure(Bench.garden, WireError(.zoneNotFound, "zone not found"))])
     }
@@ -52,7 +52,7 @@ import Testing
         limits.zonesPerDatabase = 4
         let bench = try Bench(limits: limits)
         @Sendable func refused(_ operations: [ZoneOperation], _ call: Call) async throws -> [String] {
-            try await bench.write(call) { try $0.modifyZones(ZonesModifyRequest(operations: operations), in: $1, $2) }.response.zones
+            try await bench.write(call) { try $0.zones.modify(ZonesModifyRequest(operations: operations), in: $1, $2) }.response.zones
                 .compactMap { if case .failure(let zoneID, _) = $0 { zoneID.zoneName } else { nil } }
         }
         let names = ["a", "b", "c", "d", "e", "f"].map { ZoneID(zoneName: $0) }

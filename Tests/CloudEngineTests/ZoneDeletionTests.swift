@@ -12,7 +12,7 @@ import Testing
         let bench = try await Bench.withGarden()
         try await bench.modify(.init(.create, .plant("a")))
         let token = try await bench.databaseChanges().syncToken
-        _ = try await bench.write { try $0.deleteZone(Bench.garden, because: reason, in: $1, $2) }
+        _ = try await bench.write { try $0.zones.delete(Bench.garden, because: reason, in: $1, $2) }
 
         let changes = try await bench.databaseChanges(since: token)
         #expect(changes.zones.map(\.deletionReason) == [reason])

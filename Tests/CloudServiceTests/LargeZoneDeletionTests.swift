@@ -17,7 +17,7 @@ import Testing
         village = try Village()
         mia = try await village.villager("mia")
         try await make()
-        for start in stride(from: 0, to: Engine.rowsPerUnit + 400, by: 400) {
+        for start in stride(from: 0, to: UnitOfWork.removedRowsMax + 400, by: 400) {
             let operations = (start..<start + 400).map {
                 RecordOperation(.create, Record(recordName: "r\($0)", recordType: "Plant", fields: ["n": Field(.int64(Int64($0)))]))
             }
@@ -58,7 +58,7 @@ import Testing
         let (key, zone) = (try await key(), zone)
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
         let engine = village.service.engine
-        let outcome = try await village.store.write(partition) { try engine.deleteZone(zone, because: .deleted, in: $0, call) }
+        let outcome = try await village.store.write(partition) { try engine.zones.delete(zone, because: .deleted, in: $0, call) }
         #expect(outcome.zonesToEmpty == [key])
         #expect(try await hasRecords(key))
         #expect(try await village.store.read(partition) { try $0.state().usage } == StoredBytes())
@@ -74,7 +74,7 @@ import Testing
         let (key, zone) = (try await key(), zone)
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
         let engine = village.service.engine
-        _ = try await village.store.write(partition) { try engine.deleteZone(zone, because: .deleted, in: $0, call) }
+        _ = try await village.store.write(partition) { try engine.zones.delete(zone, because: .deleted, in: $0, call) }
         let error = await #expect(throws: WireError.self) { try await make() }
         #expect(error?.code == .tryAgainLater)
         #expect(error?.nativeCode == .zoneBusy)
@@ -94,7 +94,7 @@ import Testing
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
         let engine = village.service.engine
         let request = ZonesModifyRequest(operations: others.map { .delete($0) })
-        let outcome = try await village.store.write(partition) { try engine.modifyZones(request, in: $0, call) }
+        let outcome = try await village.store.write(partition) { try engine.zones.modify(request, in: $0, call) }
         #expect(outcome.zonesToEmpty.count == 2, "the first is emptied at once")
         try await village.service.emptyDeletedZones()
         #expect(try await village.store.zonesToEmpty(limit: 10).isEmpty)

@@ -118,3 +118,9 @@ package protocol PartitionWriter: PartitionReader {
 extension PartitionWriter {
     package func raiseCounter(by count: Int) throws -> Int64 { try raiseCounter(by: count, adding: StoredBytes()) }
 }
+
+/// The size of units of work, each of which delays all others.
+package enum UnitOfWork {
+    /// Rows of each table that one unit removes: 20 milliseconds of the writer's time, about.
+    package static let removedRowsMax = 2000
+}

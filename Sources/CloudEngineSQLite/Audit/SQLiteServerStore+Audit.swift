@@ -45,7 +45,7 @@ extension SQLiteServerStore: AuditStorage {
         try await repeating { db in
             try db.run(
                 "DELETE FROM audit WHERE number IN (SELECT number FROM audit WHERE time < ? ORDER BY time LIMIT ?)",
-                [time, Engine.rowsPerUnit])
+                [time, UnitOfWork.removedRowsMax])
             return db.changesCount
         }
     }

@@ -136,20 +136,20 @@ extension SQLiteServerStore {
     ) throws -> (day: Int64, part: Int64)? {
         let days = try db.rows(
             "SELECT day, part FROM change_log_days WHERE (day, part) >= (?, ?) AND day <= ? ORDER BY day, part LIMIT ?",
-            [first.day, first.part, time / SQLiteUnit.dayMilliseconds, Engine.rowsPerUnit])
+            [first.day, first.part, time / SQLiteUnit.dayMilliseconds, UnitOfWork.removedRowsMax])
         var count = 0
         for row in days {
             let (day, part): (Int64, Int64) = (row[0], row[1])
             // The rows of a partition are in the order of their times, unless the clock was set.
             while let first = try db.row("SELECT last, at FROM change_log WHERE part = ? ORDER BY last LIMIT 1", [part]), first[1] < time {
-                guard count < Engine.rowsPerUnit else { return (day, part) }
+                guard count < UnitOfWork.removedRowsMax else { return (day, part) }
                 try db.run("DELETE FROM change_log WHERE part = ? AND last = ?", [part, first[0] as Int64])
                 count += 1
             }
             guard (day + 1) * SQLiteUnit.dayMilliseconds <= time else { continue }
             try db.run("DELETE FROM change_log_days WHERE part = ? AND day = ?", [part, day])
         }
-        guard days.count == Engine.rowsPerUnit, let last = days.last else { return nil }
+        guard days.count == UnitOfWork.removedRowsMax, let last = days.last else { return nil }
         let (day, part): (Int64, Int64) = (last[0], last[1])
         return (day, part + 1)
     }

@@ -66,7 +66,7 @@ extension CloudService {
         let (engine, call) = (engine, operatorCall(partition))
         for name in names {
             try await willRun()
-            let outcome = try await storage.write(partition) { try engine.closeZone(name, in: $0, call) }
+            let outcome = try await storage.write(partition) { try engine.zones.close(name, in: $0, call) }
             await tell([], outcome.news, call)
         }
         return names.count

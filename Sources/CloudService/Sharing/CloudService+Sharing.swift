@@ -46,7 +46,7 @@ extension CloudService {
     /// The zones of others, each with its token, which its own partition knows.
     func sharedZones(_ shared: Call) async throws -> ZonesResponse {
         let engine = engine
-        var response = try await read(shared) { try engine.listZones(in: $0, shared) }
+        var response = try await read(shared) { try engine.zones.list(in: $0, shared) }
         for (index, result) in response.zones.enumerated() {
             guard case .zone(var zone) = result else { continue }
             do {

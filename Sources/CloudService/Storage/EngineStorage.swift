@@ -67,7 +67,7 @@ extension EngineStorage {
         var isEmpty = false
         while !isEmpty {
             isEmpty = try await write(zone.partition, terms) {
-                try $0.removeContents(ofZone: zone.key, atMost: Engine.rowsPerUnit, at: zone.time)
+                try $0.removeContents(ofZone: zone.key, atMost: UnitOfWork.removedRowsMax, at: zone.time)
             }
         }
     }

@@ -11,19 +11,19 @@ extension CloudService {
             return .json(response.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
         }
         let engine = engine
-        return try await read(exchange) { try engine.listZones(in: $0, $1) }
+        return try await read(exchange) { try engine.zones.list(in: $0, $1) }
     }
 
     func lookupZones(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZonesLookupRequest(json: exchange.body)
         let engine = engine
-        return try await read(exchange, isBrief: true) { try engine.lookupZones(message, in: $0, $1) }
+        return try await read(exchange, isBrief: true) { try engine.zones.lookup(message, in: $0, $1) }
     }
 
     func modifyZones(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZonesModifyRequest(json: exchange.body)
         let engine = engine
-        let response = try await write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+        let response = try await write(exchange) { try engine.zones.modify(message, in: $0, $1) }
         if message.operations.contains(where: { if case .delete = $0 { true } else { false } }) {
             await removeStaleSnapshots(of: exchange.call.partition)
         }

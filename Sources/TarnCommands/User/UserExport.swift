@@ -83,7 +83,7 @@ struct UserExport {
                 partition: partition, caller: Caller(userRecordName: name, deviceID: "", kind: .operator),
                 now: CloudService.Surroundings.system.now(), baseURL: "", makeIdentifier: { UUID().uuidString })
             let engine = engine
-            joined = try await store.read(partition) { try engine.listZones(in: $0, call) }.zones.compactMap {
+            joined = try await store.read(partition) { try engine.zones.list(in: $0, call) }.zones.compactMap {
                 if case .zone(let zone) = $0 { zone.zoneID } else { nil }
             }
         }

@@ -94,7 +94,7 @@ struct ZoneCommand: AsyncParsableCommand {
                 do {
                     let (outcome, size) = try await store.write(call.partition) { unit in
                         let size = try unit.zones().first { $0.name == zoneID.zoneName }?.usage ?? StoredBytes()
-                        return (try engine.deleteZone(zoneID, because: reason, in: unit, call), size)
+                        return (try engine.zones.delete(zoneID, because: reason, in: unit, call), size)
                     }
                     for key in outcome.zonesToEmpty {
                         try await store.empty(ZoneToEmpty(partition: call.partition, key: key, time: call.now))

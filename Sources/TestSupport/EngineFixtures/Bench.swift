@@ -59,11 +59,11 @@ package final class Bench: Sendable {
     }
 
     package func makeZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
-        _ = try await write(call) { try $0.modifyZones(ZonesModifyRequest(operations: [.create(zoneID)]), in: $1, $2) }
+        _ = try await write(call) { try $0.zones.modify(ZonesModifyRequest(operations: [.create(zoneID)]), in: $1, $2) }
     }
 
     package func deleteZone(_ zoneID: ZoneID, _ call: Call? = nil) async throws {
-        _ = try await write(call) { try $0.modifyZones(ZonesModifyRequest(operations: [.delete(zoneID)]), in: $1, $2) }
+        _ = try await write(call) { try $0.zones.modify(ZonesModifyRequest(operations: [.delete(zoneID)]), in: $1, $2) }
     }
 
     @discardableResult

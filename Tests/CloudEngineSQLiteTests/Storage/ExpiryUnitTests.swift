@@ -12,7 +12,7 @@ import Testing
     private static let day: Int64 = 24 * 60 * 60 * 1000
     private static let start: Int64 = 1000
     /// Rows of each kind, more than one unit removes.
-    private static let count = Engine.rowsPerUnit + 1
+    private static let count = UnitOfWork.removedRowsMax + 1
     /// Change numbers: those of the deleted records begin at 2.
     private static let lastDeletion = Int64(count) + 1
     private static let lastChange = lastDeletion + 2

@@ -3,9 +3,21 @@
 
 package import CloudWire
 
-extension Engine {
+/// Lists, makes and deletes the zones of a database.
+package struct ZoneRequests: Sendable {
+    /// Tombstones of zones in a database with a quota, for each zone that it may have.
+    package static let deletedZonesFactor = 10
+
+    static let zoneIsBeingDeleted = WireError(
+        .tryAgainLater, "the zone of this name is being deleted", retryAfter: 1, nativeCode: .zoneBusy)
+
+    let limits: Limits
+    let sealer: Sealer
+
+    private var tokens: FeedTokens { FeedTokens(sealer: sealer) }
+
     /// All zones of the database; the default zone is always among them.
-    package func listZones(in view: any PartitionReader, _ call: Call) throws -> ZonesResponse {
+    package func list(in view: any PartitionReader, _ call: Call) throws -> ZonesResponse {
         let state = try view.state()
         var zones = try view.zones()
         if call.partition.scope != .shared, !zones.contains(where: \.isDefault) { zones.insert(.untouchedDefault, at: 0) }
@@ -15,7 +27,7 @@ extension Engine {
             syncToken: call.partition.scope == .public ? nil : token.sealed(for: call.partition, by: sealer), moreComing: false)
     }
 
-    package func lookupZones(
+    package func lookup(
         _ request: ZonesLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> ZonesResponse {
         try limits.checkCount(request.zones.count, of: "zones", atMost: limits.recordsPerResponse)
@@ -35,7 +47,7 @@ extension Engine {
     /// Making a zone that is there is not an error. Deleting a zone deletes its records.
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Zones".
-    package func modifyZones(
+    package func modify(
         _ request: ZonesModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZonesResponse> {
         try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
@@ -65,14 +77,8 @@ extension Engine {
         return outcome
     }
 
-    /// Rows of each table that one unit of work removes from a deleted zone: 20 milliseconds of the writer's time, about.
-    package static let rowsPerUnit = 2000
-
-    static let zoneIsBeingDeleted = WireError(
-        .tryAgainLater, "the zone of this name is being deleted", retryAfter: 1, nativeCode: .zoneBusy)
-
     /// Deletes a custom zone at its user's request, or as a consequence of another action of the user.
-    package func deleteZone(
+    package func delete(
         _ zoneID: ZoneID, because reason: ZoneDeletionReason, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneID> {
         var changed: Set<String> = []
@@ -84,14 +90,26 @@ extension Engine {
         return outcome
     }
 
+    /// Takes a zone away from its owner and from all participants, without its contents, which the storage deletes in units of its own.
+    ///
+    /// Participants see the zone as deleted. The default zone has no participants.
+    package func close(_ name: String, in unit: any PartitionWriter, _ call: Call) throws -> Outcome<Bool> {
+        guard var zone = try unit.zone(named: name), !zone.isDeleted, !zone.isDefault else { return Outcome(false) }
+        zone.change = try unit.raiseCounter(by: 1)
+        zone.isDeleted = true
+        let news = try unit.members(inZone: zone.key).sorted().map {
+            ShareNews(user: $0, zoneName: zone.name, isGone: true, change: zone.change)
+        }
+        if !news.isEmpty { try unit.post(news) }
+        try unit.save(zone, at: call.now)
+        return Outcome(true, news: news)
+    }
+
     private struct ZoneCounts {
         var present: Int
         /// Whether the database has a quota, and has as many tombstones of zones as it may: they take no room of the quota.
         var hasMostDeleted: Bool
     }
-
-    /// Tombstones of zones in a database with a quota, for each zone that it may have.
-    package static let deletedZonesFactor = 10
 
     private func zoneCounts(in view: any PartitionReader, _ call: Call) throws -> ZoneCounts {
         var counts = ZoneCounts(present: try view.zones().count, hasMostDeleted: false)
@@ -158,7 +176,9 @@ extension Engine {
         news += told
         // One zone at most is emptied by the unit that deletes several.
         let isFirst = zonesToEmpty.isEmpty && !changed.contains { $0 != zone.name }
-        if try !isFirst || !unit.removeContents(ofZone: zone.key, atMost: Self.rowsPerUnit, at: call.now) { zonesToEmpty.append(zone.key) }
+        if try !isFirst || !unit.removeContents(ofZone: zone.key, atMost: UnitOfWork.removedRowsMax, at: call.now) {
+            zonesToEmpty.append(zone.key)
+        }
         try unit.addUsage(-zone.usage)
         zone.usage = StoredBytes()
         try unit.removeSharing(ofZone: zone.key)

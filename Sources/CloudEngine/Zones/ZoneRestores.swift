@@ -30,7 +30,7 @@ extension Engine {
         guard zoneID.zoneName != ZoneID.defaultZoneName, var zone = try unit.zone(named: zoneID.zoneName) else {
             throw WireError(.zoneNotFound, "zone not found")
         }
-        if try zone.isDeleted && unit.hasRecords(inZone: zone.key) { throw Self.zoneIsBeingDeleted }
+        if try zone.isDeleted && unit.hasRecords(inZone: zone.key) { throw ZoneRequests.zoneIsBeingDeleted }
         let past = try unit.records(ofZone: zone.key, at: time)
         let present = try zone.isDeleted ? [:] : unit.records(ofZone: zone.key, at: .max)
         if zone.isDeleted {

@@ -49,19 +49,4 @@ extension Engine {
         outcome.news = news
         return outcome
     }
-
-    /// Takes a zone away from its owner and from all participants, without its contents, which the storage deletes in units of its own.
-    ///
-    /// Participants see the zone as deleted. The default zone has no participants.
-    package func closeZone(_ name: String, in unit: any PartitionWriter, _ call: Call) throws -> Outcome<Bool> {
-        guard var zone = try unit.zone(named: name), !zone.isDeleted, !zone.isDefault else { return Outcome(false) }
-        zone.change = try unit.raiseCounter(by: 1)
-        zone.isDeleted = true
-        let news = try unit.members(inZone: zone.key).sorted().map {
-            ShareNews(user: $0, zoneName: zone.name, isGone: true, change: zone.change)
-        }
-        if !news.isEmpty { try unit.post(news) }
-        try unit.save(zone, at: call.now)
-        return Outcome(true, news: news)
-    }
 }
