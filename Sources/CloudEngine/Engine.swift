@@ -25,10 +25,14 @@ package struct Engine: Sendable {
         serverIdentity = Hex.text(sealer.serverIdentity)
     }
 
+    package var assets: AssetRequests { AssetRequests(limits: limits, sealer: sealer) }
     package var changeLog: ChangeLog { ChangeLog() }
     package var feed: ChangeFeed { ChangeFeed(limits: limits, sealer: sealer) }
+    package var indexes: IndexBuilder { IndexBuilder(limits: limits) }
     package var olderChanges: OlderChanges { OlderChanges(feed: feed) }
+    package var queries: RecordQueries { RecordQueries(limits: limits, sealer: sealer) }
     package var quotas: Quotas { Quotas(limits: limits) }
+    package var roles: RoleRequests { RoleRequests() }
     package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
     package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
     package var tokens: FeedTokens { FeedTokens(sealer: sealer) }

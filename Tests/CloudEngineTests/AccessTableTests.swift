@@ -61,9 +61,9 @@ import Testing
         let call = Self.call(row.who, bench)
         var operatorCall = Self.call(.operator, bench)
         try await bench.write(operatorCall) { engine, unit, call in
-            try engine.addRole("Moderators", in: unit, call)
+            try engine.roles.addRole("Moderators", in: unit, call)
             try unit.setRoles(["Moderators"], ofUser: "_moderator")
-            for (type, grants) in Self.grants { try engine.setGrants(grants, ofType: type, in: unit, call) }
+            for (type, grants) in Self.grants { try engine.roles.setGrants(grants, ofType: type, in: unit, call) }
         }
         // The operator's own stamp would not be the creator's.
         operatorCall.caller.userRecordName = Self.mia
@@ -144,7 +144,7 @@ import Testing
         let bench = try Bench()
         let call = Self.call(.operator, bench)
         try await bench.write(call) { engine, unit, call in
-            try engine.setGrants(
+            try engine.roles.setGrants(
                 SecurityGrants(byRole: [SecurityGrants.signedIn: [.create, .write]]), ofType: "Box", in: unit, call)
         }
         let secret = Record(recordName: "b1", recordType: "Box", fields: ["name": Field(.string("secret"))])
@@ -198,13 +198,13 @@ import Testing
         let bench = try Bench()
         for who in Who.allCases where who != .operator {
             let refused = await refusal {
-                try await bench.write(Self.call(who, bench)) { try $0.setGrants(.standard, ofType: "Plant", in: $1, $2) }
+                try await bench.write(Self.call(who, bench)) { try $0.roles.setGrants(.standard, ofType: "Plant", in: $1, $2) }
             }
             #expect(refused?.code == .accessDenied)
         }
         let worldWrites = await refusal {
             try await bench.write(Self.call(.operator, bench)) {
-                try $0.setGrants(SecurityGrants(byRole: ["_world": [.read, .write]]), ofType: "Plant", in: $1, $2)
+                try $0.roles.setGrants(SecurityGrants(byRole: ["_world": [.read, .write]]), ofType: "Plant", in: $1, $2)
             }
         }
         #expect(worldWrites?.code == .badRequest)

@@ -41,7 +41,7 @@ import Testing
 
     private func upload(_ bench: Bench, _ content: UInt8, count: Int, in zoneID: ZoneID = Bench.garden) async throws -> FieldValue {
         let request = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")], zoneID: zoneID)
-        let response = try await bench.write { try $0.requestUploads(request, in: $1, $2).response }
+        let response = try await bench.write { try $0.assets.requestUploads(request, in: $1, $2).response }
         guard case .address(let address) = response.results[0] else { throw WireError(.internalError, "no address") }
         let parts = address.url.split(separator: "/")
         let id = String(parts[parts.count - 3])
@@ -257,7 +257,9 @@ import Testing
         }
         #expect(smaller.response.results.map(\.word) == ["saved"], "over the quota, less is always taken")
         let uploads = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "p", fieldName: "photo")])
-        let refused = await refusal { try await bench.store.write(call.partition) { try tight.requestUploads(uploads, in: $0, call) } }
+        let refused = await refusal {
+            try await bench.store.write(call.partition) { try tight.assets.requestUploads(uploads, in: $0, call) }
+        }
         #expect(refused?.code == .quotaExceeded)
     }
 

@@ -99,7 +99,7 @@ import Testing
 
     private func upload(_ bench: Bench) async throws -> FieldValue {
         let request = AssetUploadRequest(items: [.init(recordType: "Plant", recordName: "a", fieldName: "photo")], zoneID: Bench.garden)
-        let response = try await bench.write { try $0.requestUploads(request, in: $1, $2).response }
+        let response = try await bench.write { try $0.assets.requestUploads(request, in: $1, $2).response }
         guard case .address(let address) = response.results[0] else { throw WireError(.internalError, "no address") }
         let parts = address.url.split(separator: "/")
         let id = String(parts[parts.count - 3])

@@ -85,8 +85,8 @@ import Testing
         let query = QueryRecordsRequest(query: Query(recordType: "Plant", filters: [parent]), zoneID: Bench.garden)
         // Makes the index.
         _ = try await bench.query(query)
-        #expect(try await bench.read(asking) { try $0.queryRecords(query, in: $1, $2).syncToken } == token)
-        #expect(try await bench.read { try $0.queryRecords(query, in: $1, $2).syncToken } == nil)
+        #expect(try await bench.read(asking) { try $0.queries.page(query, in: $1, $2).syncToken } == token)
+        #expect(try await bench.read { try $0.queries.page(query, in: $1, $2).syncToken } == nil)
         let inDefault = ModifyRecordsRequest(operations: [.init(.create, .plant("a"))], zoneID: .defaultZone)
         #expect(try await bench.write(asking) { try $0.modifyRecords(inDefault, in: $1, $2).response.syncToken } == nil)
     }

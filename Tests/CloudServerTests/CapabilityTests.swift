@@ -82,7 +82,7 @@ import Testing
             let call = server.service.call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
             let engine = server.service.engine
             func grant(_ grants: SecurityGrants) async throws {
-                try await server.store.write(partition) { try engine.setGrants(grants, ofType: "Diary", in: $0, call) }
+                try await server.store.write(partition) { try engine.roles.setGrants(grants, ofType: "Diary", in: $0, call) }
             }
             try await grant(SecurityGrants(byRole: [SecurityGrants.signedIn: [.create], SecurityGrants.creator: [.read, .write]]))
             for (name, token) in [("m", mia), ("b", bo)] {

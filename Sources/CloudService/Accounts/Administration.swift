@@ -207,7 +207,7 @@ extension CloudService {
             containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
         let call = call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
         let engine = engine
-        try await storage.write(partition) { try engine.setRoles(roles, ofUser: userRecordName, in: $0, call) }
+        try await storage.write(partition) { try engine.roles.setRoles(roles, ofUser: userRecordName, in: $0, call) }
     }
 
     /// The account of a user record name in a container; nil for one that is not known, such as that of a removed account.

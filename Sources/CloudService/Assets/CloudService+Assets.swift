@@ -9,13 +9,13 @@ extension CloudService {
     func uploadAssets(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try AssetUploadRequest(json: exchange.body)
         let engine = engine
-        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.requestUploads(message, in: $0, $1) }
+        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.assets.requestUploads(message, in: $0, $1) }
     }
 
     func rereferenceAssets(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try RereferenceAssetsRequest(json: exchange.body)
         let engine = engine
-        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.rereferenceAssets(message, in: $0, $1) }
+        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.assets.rereference(message, in: $0, $1) }
     }
 
     /// Takes and gives the bytes of files. The address is its own proof; no token is read here.

@@ -44,7 +44,7 @@ extension CloudService {
         while true {
             do {
                 return try await read(exchange, numbersAsStrings: message.numbersAsStrings) { [profile] in
-                    var response = try engine.queryRecords(message, in: $0, $1)
+                    var response = try engine.queries.page(message, in: $0, $1)
                     guard profile.hasLaggingIndexes else { return response }
                     let now = $1.now
                     response.results.removeAll { if case .record(let record) = $0 { !profile.shows(record, at: now) } else { false } }

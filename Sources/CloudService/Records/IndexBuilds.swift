@@ -73,7 +73,7 @@ extension CloudService {
         var recordCount = 0
         while recordCount < engine.limits.recordsIndexedPerQuery {
             try Task.checkCancellation()
-            let slice = try await write(call) { [engine] in try engine.buildIndexes(indexes, in: $0) }
+            let slice = try await write(call) { [engine] in try engine.indexes.build(indexes, in: $0) }
             if slice.isComplete { return }
             recordCount += slice.recordCount
         }
@@ -87,7 +87,7 @@ extension CloudService {
             while true {
                 let indexes = indexBuilds.indexes(in: partition)
                 guard !indexes.isEmpty else { return }
-                let slice = try await storage.write(partition, terms) { [engine] in try engine.buildIndexes(Array(indexes), in: $0) }
+                let slice = try await storage.write(partition, terms) { [engine] in try engine.indexes.build(Array(indexes), in: $0) }
                 indexBuilds.note(slice, of: indexes, in: partition)
             }
         } catch {

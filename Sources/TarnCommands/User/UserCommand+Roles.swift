@@ -40,7 +40,7 @@ extension UserCommand {
                     makeIdentifier: { "" })
                 let roles = Set(self.roles)
                 do {
-                    try await store.write(call.partition) { try engine.setRoles(roles, ofUser: user, in: $0, call) }
+                    try await store.write(call.partition) { try engine.roles.setRoles(roles, ofUser: user, in: $0, call) }
                 } catch let error as WireError {
                     let partition = call.partition
                     let names = (try? await store.read(partition) { try $0.roles() }) ?? []

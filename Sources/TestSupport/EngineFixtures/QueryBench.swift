@@ -20,11 +20,11 @@ extension Bench {
     package func query(_ request: QueryRecordsRequest, as call: Call? = nil) async throws -> QueryRecordsResponse {
         while true {
             do {
-                return try await read(call) { try $0.queryRecords(request, in: $1, $2) }
+                return try await read(call) { try $0.queries.page(request, in: $1, $2) }
             } catch let missing as IndexesMissing {
                 var isDone = false
                 while !isDone {
-                    isDone = try await write(call) { engine, unit, _ in try engine.buildIndexes(missing.indexes, in: unit).isComplete }
+                    isDone = try await write(call) { engine, unit, _ in try engine.indexes.build(missing.indexes, in: unit).isComplete }
                 }
             }
         }

@@ -27,7 +27,7 @@ import Testing
     @Test func aPartitionWithoutRecordsGetsNoIndex() async throws {
         let bench = try Bench()
         let index = RecordIndex(recordType: "Plant", field: "count", kind: .values)
-        let slice = try await bench.write { engine, unit, _ in try engine.buildIndexes([index], in: unit) }
+        let slice = try await bench.write { engine, unit, _ in try engine.indexes.build([index], in: unit) }
         #expect(slice == IndexSlice(isComplete: true, recordCount: 0))
         let indexes = try await bench.write { _, unit, _ in try unit.indexes(ofType: "Plant") }
         #expect(indexes == [])
@@ -218,7 +218,9 @@ import Testing
         let counts = try await bench.read { engine, view, call in
             var room = try engine.feed.pageRoom(for: request, call)
             return try (0..<3).map { _ -> Int in
-                guard case .changes(let page)? = try engine.feed.zoneChanges(request, room: &room, in: view, call).zones.first else { return -1 }
+                guard case .changes(let page)? = try engine.feed.zoneChanges(request, room: &room, in: view, call).zones.first else {
+                    return -1
+                }
                 #expect(page.moreComing)
                 return page.records.count
             }

@@ -267,7 +267,7 @@ final class MatrixWorld: Sendable {
             containerIdentifier: Self.container, environment: .development, scope: .public, owner: Partition.publicOwner)
         let call = service.call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
         try await storage.write(partition) { [engine = service.engine] unit in
-            try engine.setGrants(grants, ofType: Matrix.Names.recordType, in: unit, call)
+            try engine.roles.setGrants(grants, ofType: Matrix.Names.recordType, in: unit, call)
         }
     }
 

@@ -4,7 +4,11 @@
 package import CloudWire
 import SystemSupport
 
-extension Engine {
+/// Decides which records a query matches, and pages them.
+package struct RecordQueries: Sendable {
+    let limits: Limits
+    let sealer: Sealer
+
     /// One page of the records that a query matches, in its order.
     ///
     /// A page ends at the limit that was asked for, at `Limits.recordsPerResponse` records,
@@ -17,7 +21,7 @@ extension Engine {
     ///   built first.
     ///
     /// Source: *CloudKit Web Services Reference*, "Fetching Records Using a Query".
-    package func queryRecords(
+    package func page(
         _ request: QueryRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> QueryRecordsResponse {
         let limit = try limits.pageLimit(request.resultsLimit)
@@ -38,7 +42,8 @@ extension Engine {
             start = try ContinuationMarker(
                 opening: text, for: call.partition, fingerprint: fingerprint, keys: max(1, sorts.count), by: sealer)
         }
-        let token = try request.zoneID == nil ? nil : zones.first.flatMap { try tokens.requested(of: $0, in: view, call) }
+        let token =
+            try request.zoneID == nil ? nil : zones.first.flatMap { try FeedTokens(sealer: sealer).requested(of: $0, in: view, call) }
         guard try view.state().counter > 0 else { return QueryRecordsResponse(results: [], syncToken: token) }
 
         let needed = QueryRun.indexesNeeded(filters, sorts, query.recordType)
@@ -69,7 +74,7 @@ extension Engine {
     }
 
     /// Finds the fields of a query in the schema and compares values and indexes with it.
-    func check(_ query: Query, in view: any PartitionReader, _ call: Call) throws -> ([CheckedFilter], [CheckedSort]) {
+    private func check(_ query: Query, in view: any PartitionReader, _ call: Call) throws -> ([CheckedFilter], [CheckedSort]) {
         guard query.recordType != "Users" else { throw WireError(.badRequest, "the type Users cannot be queried") }
         if let error = NameChecks.recordType(query.recordType) { throw error }
         guard query.filters.count <= limits.filtersPerQuery, query.sorts.count <= limits.sortsPerQuery else {

@@ -3,7 +3,8 @@
 
 import CloudWire
 
-extension Engine {
+/// The roles of a container's users, and their permissions by record type: the operator changes them.
+package struct RoleRequests: Sendable {
     /// Sets the permissions of roles on records of a type, and replaces earlier ones.
     ///
     /// - Throws: `WireError` with `.badRequest` for a type that cannot be, a role that is not there, or more than reading
@@ -43,7 +44,7 @@ extension Engine {
         try unit.setRoles(roles, ofUser: userRecordName)
     }
 
-    func checkOperator(_ call: Call) throws(WireError) {
+    private func checkOperator(_ call: Call) throws(WireError) {
         guard call.caller.isOperator else { throw WireError(.accessDenied, "only the operator may do this") }
     }
 }

@@ -16,9 +16,12 @@ package struct IndexSlice: Hashable, Sendable {
     }
 }
 
-extension Engine {
+/// Builds indexes of records that there are already, slice by slice.
+package struct IndexBuilder: Sendable {
     /// Records that one slice of building takes in, or fewer large ones. Other writers come in between two slices.
     private static let recordsPerSlice = 1000
+
+    let limits: Limits
 
     /// Takes one more slice of the partition's records into indexes.
     ///
@@ -26,7 +29,7 @@ extension Engine {
     /// case. Building that was interrupted goes on where it was.
     ///
     /// A partition that was never written to, or whose account was removed, stays without indexes.
-    package func buildIndexes(_ indexes: [RecordIndex], in unit: any PartitionWriter) throws -> IndexSlice {
+    package func build(_ indexes: [RecordIndex], in unit: any PartitionWriter) throws -> IndexSlice {
         guard try unit.state().counter > 0 else { return IndexSlice(isComplete: true, recordCount: 0) }
         let open = try indexes.map { try unit.makeIndex($0) }.filter { !$0.isBuilt }
         // The slice begins where the index begins that is farthest behind; the others take the records twice.
