@@ -28,6 +28,7 @@ package struct Engine: Sendable {
     package var assets: AssetRequests { AssetRequests(limits: limits, sealer: sealer) }
     package var changeLog: ChangeLog { ChangeLog() }
     package var feed: ChangeFeed { ChangeFeed(limits: limits, sealer: sealer) }
+    package var firing: SubscriptionFiring { SubscriptionFiring(limits: limits, sealer: sealer) }
     package var indexes: IndexBuilder { IndexBuilder(limits: limits) }
     package var olderChanges: OlderChanges { OlderChanges(feed: feed) }
     package var queries: RecordQueries { RecordQueries(limits: limits, sealer: sealer) }
@@ -35,6 +36,7 @@ package struct Engine: Sendable {
     package var roles: RoleRequests { RoleRequests() }
     package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
     package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
+    package var subscriptions: SubscriptionRequests { SubscriptionRequests(limits: limits) }
     package var tokens: FeedTokens { FeedTokens(sealer: sealer) }
     package var zones: ZoneRequests { ZoneRequests(limits: limits, sealer: sealer) }
 }

@@ -9,7 +9,7 @@ package struct Outcome<Response: Sendable>: Sendable {
     package var notifications: [PushNotification]
     /// For the partitions of others.
     package var news: [ShareNews]
-    /// Changes for query subscriptions, which are evaluated after the commit; see ``Engine/evaluate(_:in:)``.
+    /// Changes for query subscriptions, which are evaluated after the commit; see ``SubscriptionFiring/evaluate(_:in:)``.
     package var rounds: [SubscriptionRound] = []
     /// Whether listeners of the public database are notified.
     package var changesPublicDatabase = false

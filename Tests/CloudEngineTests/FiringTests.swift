@@ -16,7 +16,7 @@ import Testing
         let request = SubscriptionsModifyRequest(operations: [
             .create(Subscription(subscriptionID: id, kind: .query(part), notification: wish))
         ])
-        let results = try await bench.write(call) { try $0.modifySubscriptions(request, in: $1, $2).response.subscriptions }
+        let results = try await bench.write(call) { try $0.subscriptions.modify(request, in: $1, $2).response.subscriptions }
         if case .failure(_, let error) = results[0] { return error }
         return nil
     }
@@ -29,9 +29,9 @@ import Testing
         let outcome = try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2) }
         var notifications = outcome.notifications
         for round in outcome.rounds {
-            let fired = try await bench.read(round.call) { engine, reader, _ in try engine.evaluate(round, in: reader) }
+            let fired = try await bench.read(round.call) { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }
             notifications += fired.notifications
-            try await bench.write(round.call) { engine, unit, call in try engine.retire(fired.retired, in: unit, call.partition) }
+            try await bench.write(round.call) { engine, unit, call in try engine.firing.retire(fired.retired, in: unit, call.partition) }
         }
         return notifications
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(try await subscribe(bench, "once", .plants(), once: true) == nil)
         #expect(picture(try await save(bench, .init(.create, .plant("a")), .init(.create, .plant("b")))) == "once:1:a")
         #expect(picture(try await save(bench, .init(.create, .plant("c")))) == "")
-        #expect(try await bench.read { try $0.listSubscriptions(in: $1, $2).subscriptions.isEmpty })
+        #expect(try await bench.read { try $0.subscriptions.list(in: $1, $2).subscriptions.isEmpty })
     }
 
     @Test func aNotificationCarriesWhatWasAskedFor() async throws {
@@ -134,7 +134,7 @@ import Testing
         #expect(try await save(bench, .init(.create, .plant("c")), in: .defaultZone, as: call("_mia")).isEmpty)
         #expect(try await save(bench, .init(.create, .plant("d")), in: .defaultZone, as: call("_bo")).map(\.userRecordName) == ["_bo"])
         let delete = SubscriptionsModifyRequest(operations: [.delete(subscriptionID: "s")])
-        _ = try await bench.write(call("_bo", subscriptions: true)) { try $0.modifySubscriptions(delete, in: $1, $2) }
+        _ = try await bench.write(call("_bo", subscriptions: true)) { try $0.subscriptions.modify(delete, in: $1, $2) }
         #expect(try await save(bench, .init(.create, .plant("e")), in: .defaultZone, as: call("_bo")).isEmpty)
     }
 
@@ -162,7 +162,7 @@ import Testing
         let outcome = try await bench.write(author) { try $0.modifyRecords(request, in: $1, $2) }
         #expect(outcome.notifications.isEmpty, "nothing was evaluated in the transaction")
         let round = try #require(outcome.rounds.first)
-        let fired = try await bench.read(author) { engine, reader, _ in try engine.evaluate(round, in: reader) }
+        let fired = try await bench.read(author) { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }
         #expect(fired.skippedCount > 0)
         #expect(fired.notifications.contains { $0.subscriptionID == "cheap" })
         #expect(fired.notifications.contains { $0.subscriptionID == "c0" })

@@ -93,7 +93,7 @@ import Testing
         try await bench.makeZone(ZoneID(zoneName: "Shed"))
         let shed = Subscription(subscriptionID: "shed", kind: .zone(ZoneID(zoneName: "Shed")))
         _ = try await bench.write {
-            try $0.modifySubscriptions(SubscriptionsModifyRequest(operations: [.create(Self.all), .create(shed)]), in: $1, $2)
+            try $0.subscriptions.modify(SubscriptionsModifyRequest(operations: [.create(Self.all), .create(shed)]), in: $1, $2)
         }
         let garden = try await notifications(of: bench, .init(.create, .plant("p1")), in: Bench.garden)
         #expect(garden.map(\.subscriptionID) == ["all"])
@@ -109,7 +109,7 @@ import Testing
         let bench = try Bench()
         func modify(_ operation: SubscriptionOperation) async throws -> SubscriptionResult {
             try await bench.write {
-                try $0.modifySubscriptions(SubscriptionsModifyRequest(operations: [operation]), in: $1, $2)
+                try $0.subscriptions.modify(SubscriptionsModifyRequest(operations: [operation]), in: $1, $2)
             }.response.subscriptions[0]
         }
         func refused(_ result: SubscriptionResult) -> WireError.Code? {
@@ -119,7 +119,7 @@ import Testing
         #expect(try await modify(.create(Self.all)) == .subscription(Self.all))
         #expect(try await modify(.create(Self.all)) == .subscription(Self.all))
         #expect(refused(try await modify(.create(Subscription(subscriptionID: "z", kind: .zone(.defaultZone))))) == .badRequest)
-        let list = try await bench.read { try $0.listSubscriptions(in: $1, $2) }
+        let list = try await bench.read { try $0.subscriptions.list(in: $1, $2) }
         #expect(list.subscriptions == [.subscription(Self.all)])
         #expect(try await modify(.delete(subscriptionID: "all")) == .deleted(subscriptionID: "all"))
         #expect(refused(try await modify(.delete(subscriptionID: "all"))) == .notFound)

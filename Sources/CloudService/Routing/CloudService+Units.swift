@@ -113,10 +113,10 @@ extension CloudService {
             let terms = WorkTerms(
                 requester: round.call.requester, milliseconds: min(Self.evaluationMilliseconds, engine.limits.readMilliseconds),
                 isBackground: true)
-            guard let fired = try? await storage.read(partition, terms, { try engine.evaluate(round, in: $0) }) else { continue }
+            guard let fired = try? await storage.read(partition, terms, { try engine.firing.evaluate(round, in: $0) }) else { continue }
             notifications += fired.notifications
             guard !fired.retired.isEmpty else { continue }
-            try? await write(round.call) { try engine.retire(fired.retired, in: $0, partition) }
+            try? await write(round.call) { try engine.firing.retire(fired.retired, in: $0, partition) }
         }
         return notifications
     }

@@ -7,19 +7,19 @@ import CloudWire
 extension CloudService {
     func listSubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
         let engine = engine
-        return try await read(exchange, isBrief: true) { try engine.listSubscriptions(in: $0, $1) }
+        return try await read(exchange, isBrief: true) { try engine.subscriptions.list(in: $0, $1) }
     }
 
     func lookupSubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try SubscriptionsLookupRequest(json: exchange.body)
         let engine = engine
-        return try await read(exchange, isBrief: true) { try engine.lookupSubscriptions(message, in: $0, $1) }
+        return try await read(exchange, isBrief: true) { try engine.subscriptions.lookup(message, in: $0, $1) }
     }
 
     func modifySubscriptions(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try SubscriptionsModifyRequest(json: exchange.body)
         for operation in message.operations { try profile.check(operation) }
         let engine = engine
-        return try await write(exchange) { try engine.modifySubscriptions(message, in: $0, $1) }
+        return try await write(exchange) { try engine.subscriptions.modify(message, in: $0, $1) }
     }
 }

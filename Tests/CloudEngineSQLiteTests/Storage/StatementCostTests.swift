@@ -61,7 +61,7 @@ import Testing
         #expect(outcome.rounds.count == 1)
         #expect(outcome.notifications.map(\.subscriptionID) == ["all"])
         let other = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "other", kind: .database))])
-        let results = try await bench.write { try $0.modifySubscriptions(other, in: $1, $2).response.subscriptions }
+        let results = try await bench.write { try $0.subscriptions.modify(other, in: $1, $2).response.subscriptions }
         if case .failure(_, let error) = results[0] { Issue.record("the subscription was refused: \(error.reason)") }
     }
 
@@ -71,7 +71,7 @@ import Testing
         var subscription = Subscription(subscriptionID: "all", kind: .database)
         func create() async throws {
             let request = SubscriptionsModifyRequest(operations: [.create(subscription)])
-            _ = try await bench.write { try $0.modifySubscriptions(request, in: $1, $2) }
+            _ = try await bench.write { try $0.subscriptions.modify(request, in: $1, $2) }
         }
         func hasMark() async throws -> Bool? {
             try await bench.sqliteStore.pool.read { try Bool.fetchOne($0, sql: "SELECT CAST(body AS TEXT) LIKE '% ' FROM subscriptions") }
@@ -122,7 +122,7 @@ import Testing
         for number in 0..<5 { try await Self.unreadable("b\(number)", bench) }
         let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1", ["name": .string("y")]))], zoneID: Bench.garden)
         let round = try #require(try await bench.write { try $0.modifyRecords(request, in: $1, $2) }.rounds.first)
-        let fired = try await bench.read { engine, reader, _ in try engine.evaluate(round, in: reader) }
+        let fired = try await bench.read { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }
         #expect(fired.skippedCount == 5)
     }
 }

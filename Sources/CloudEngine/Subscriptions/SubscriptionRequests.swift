@@ -3,12 +3,15 @@
 
 package import CloudWire
 
-extension Engine {
-    package func listSubscriptions(in view: any PartitionReader, _ call: Call) throws -> SubscriptionsResponse {
+/// Lists, saves and deletes the subscriptions of a database.
+package struct SubscriptionRequests: Sendable {
+    let limits: Limits
+
+    package func list(in view: any PartitionReader, _ call: Call) throws -> SubscriptionsResponse {
         SubscriptionsResponse(subscriptions: try view.subscriptions().map { .subscription($0) })
     }
 
-    package func lookupSubscriptions(
+    package func lookup(
         _ request: SubscriptionsLookupRequest, in view: any PartitionReader, _ call: Call
     ) throws -> SubscriptionsResponse {
         try limits.checkCount(request.subscriptionIDs.count, of: "subscriptions", atMost: limits.recordsPerResponse)
@@ -24,7 +27,7 @@ extension Engine {
     /// A subscription that is saved again under its identifier takes the place of the old one.
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Subscriptions".
-    package func modifySubscriptions(
+    package func modify(
         _ request: SubscriptionsModifyRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<SubscriptionsResponse> {
         try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
@@ -119,6 +122,17 @@ extension Engine {
                 throw WireError(.badRequest, "a notification carries at most \(limits.fieldsPerNotification) fields")
             }
             try checkFilters(of: query.query, in: unit, call)
+        }
+    }
+
+    /// Whether a query's filters fit the schema, if the type is known. Subscriptions need no indexes.
+    private func checkFilters(of query: Query, in view: any PartitionReader, _ call: Call) throws {
+        guard query.filters.count <= limits.filtersPerQuery else {
+            throw WireError(.badRequest, "a query has at most \(limits.filtersPerQuery) filters", nativeCode: .limitExceeded)
+        }
+        guard let schema = try view.schema(ofType: query.recordType) else { return }
+        for filter in query.filters {
+            _ = try CheckedFilter(filter, in: schema, limits, caller: call.caller.userRecordName, needsIndex: false)
         }
     }
 }

@@ -37,7 +37,11 @@ package struct FiredSubscriptions: Sendable {
     package var skippedCount = 0
 }
 
-extension Engine {
+/// Evaluates query subscriptions after requests that changed records.
+package struct SubscriptionFiring: Sendable {
+    let limits: Limits
+    let sealer: Sealer
+
     /// Evaluates the query subscriptions that a request's changes may concern, after the commit and on a reader.
     ///
     /// A creation or a change fires if the saved record matches the query, a deletion if the record that existed before
@@ -48,7 +52,7 @@ extension Engine {
     /// of it; the others are skipped, so that no subscription delays the saves of others. A skipped subscription costs a notification:
     /// change tokens still catch up.
     package func evaluate(_ round: SubscriptionRound, in reader: any PartitionReader) throws -> FiredSubscriptions {
-        var firing = Firing(engine: self, round: round, reader: reader)
+        var firing = Firing(limits: limits, sealer: sealer, round: round, reader: reader)
         if round.call.partition.scope == .public {
             for recordType in round.types.sorted() {
                 try reader.visitPublicSubscriptions(ofType: recordType) { owner, bytes, decode in
@@ -81,17 +85,6 @@ extension Engine {
             }
         }
     }
-
-    /// Whether a query's filters fit the schema, if the type is known. Subscriptions need no indexes.
-    func checkFilters(of query: Query, in view: any PartitionReader, _ call: Call) throws {
-        guard query.filters.count <= limits.filtersPerQuery else {
-            throw WireError(.badRequest, "a query has at most \(limits.filtersPerQuery) filters", nativeCode: .limitExceeded)
-        }
-        guard let schema = try view.schema(ofType: query.recordType) else { return }
-        for filter in query.filters {
-            _ = try CheckedFilter(filter, in: schema, limits, caller: call.caller.userRecordName, needsIndex: false)
-        }
-    }
 }
 
 /// The evaluation of one round.
@@ -99,7 +92,8 @@ private struct Firing {
     /// Work of making one filter value ready, in bytes.
     private static let workPerFilterValue = 64
 
-    let engine: Engine
+    let limits: Limits
+    let sealer: Sealer
     let round: SubscriptionRound
     let reader: any PartitionReader
     private(set) var fired = FiredSubscriptions()
@@ -109,8 +103,9 @@ private struct Firing {
     /// By event: each has one record that subscriptions look at.
     private var subjects: [Int: FilterSubject] = [:]
 
-    init(engine: Engine, round: SubscriptionRound, reader: any PartitionReader) {
-        self.engine = engine
+    init(limits: Limits, sealer: Sealer, round: SubscriptionRound, reader: any PartitionReader) {
+        self.limits = limits
+        self.sealer = sealer
         self.round = round
         self.reader = reader
     }
@@ -119,7 +114,7 @@ private struct Firing {
     ///
     /// - Returns: `false` if the work of the round is used up: the subscription is skipped, and not decoded.
     mutating func begins(reading bytes: Int, of owner: String) -> Bool {
-        let most = engine.limits.subscriptionWorkPerRequest
+        let most = limits.subscriptionWorkPerRequest
         let ownerMost = round.call.partition.scope == .public ? most / 8 : most
         guard work < most, workByOwner[owner, default: 0] < ownerMost else {
             fired.skippedCount += 1
@@ -148,14 +143,14 @@ private struct Firing {
         guard let schema = schemas[recordType] else { return Self.workPerFilterValue }
         // Filters that no longer fit the schema match nothing.
         let filters = part.query.filters.compactMap {
-            try? CheckedFilter($0, in: schema, engine.limits, caller: owned.owner, needsIndex: false)
+            try? CheckedFilter($0, in: schema, limits, caller: owned.owner, needsIndex: false)
         }
         var cost = Self.workPerFilterValue * part.query.filters.reduce(1) { $0 + $1.valueCount }
         guard filters.count == part.query.filters.count else { return cost }
         var readerCall = call
         readerCall.caller = Caller(userRecordName: owned.owner, deviceID: "")
         var access = RecordAccess(reader, readerCall)
-        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(reader, zone, call, engine.sealer) : nil
+        let shares = filters.contains { $0.field.subject == .system(.share) } ? try SharePresenter(reader, zone, call, sealer) : nil
         for (index, event) in round.events.enumerated() {
             guard let (record, reason) = event.subject(part.firesOn), record.recordType == recordType else { continue }
             let subject = try shares.map { FilterSubject(try $0.complete(record), inZone: zone.name) } ?? shared(index, record)

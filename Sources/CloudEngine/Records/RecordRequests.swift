@@ -66,7 +66,9 @@ extension Engine {
         let subscriptions = changes > 0 && call.partition.scope == .private ? try unit.changeSubscriptions() : []
         var told = try ZoneNotifications(unit, call).ofChanges(in: Set(changed), subscriptions: subscriptions)
         let followed = told.indices.filter { told[$0].subject == .database(.private) }
-        if let before, !followed.isEmpty, let pushed = try pushedChanges(changes, of: batch, in: zone, before, unit, call) {
+        if let before, !followed.isEmpty,
+            let pushed = try FollowedChanges(limits: limits, sealer: sealer).pushed(changes, of: batch, in: zone, before, unit, call)
+        {
             for index in followed { told[index].changes = pushed }
         }
         let nextToken = try nextToken(after: changes, in: zone, batch, unit, call)
