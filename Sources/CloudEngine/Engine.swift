@@ -31,10 +31,13 @@ package struct Engine: Sendable {
     package var firing: SubscriptionFiring { SubscriptionFiring(limits: limits, sealer: sealer) }
     package var indexes: IndexBuilder { IndexBuilder(limits: limits) }
     package var olderChanges: OlderChanges { OlderChanges(feed: feed) }
+    package var personRemovals: PersonRemovals { PersonRemovals() }
     package var queries: RecordQueries { RecordQueries(limits: limits, sealer: sealer) }
     package var quotas: Quotas { Quotas(limits: limits) }
     package var roles: RoleRequests { RoleRequests() }
     package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
+    package var sharedZones: SharedZones { SharedZones() }
+    package var shares: ShareRequests { ShareRequests(limits: limits, sealer: sealer) }
     package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
     package var subscriptions: SubscriptionRequests { SubscriptionRequests(limits: limits) }
     package var tokens: FeedTokens { FeedTokens(sealer: sealer) }

@@ -124,7 +124,7 @@ import Testing
         var bo = bench.call()
         bo.caller = Caller(userRecordName: "_" + String(repeating: "b", count: 32), deviceID: "phone")
         let target = LinkTarget(partition: bo.partition, zoneName: Bench.garden.zoneName, recordName: "bed")
-        try await bench.write(bo) { _ = try $0.accept(ShortGUID(value: guid), target, nil, in: $1, $2) }
+        try await bench.write(bo) { _ = try $0.shares.accept(ShortGUID(value: guid), target, nil, in: $1, $2) }
         let joined = try await usage(bench)
         #expect(joined.records - shared.records >= 33)
         #expect(try await measured(bench) == joined)

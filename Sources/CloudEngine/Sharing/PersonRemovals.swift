@@ -26,13 +26,14 @@ package struct SharePerson: Hashable, Sendable {
     }
 }
 
-extension Engine {
+/// Removes people from shares of others.
+package struct PersonRemovals: Sendable {
     /// Removes a person from a share of another user: as a participant, invited or joined, and from the lists of requesters and of
     /// blocked users.
     ///
     /// - Parameter call: Of the owner's private database.
     /// - Returns: `false` if the share does not name the person.
-    package func removePerson(
+    package func remove(
         _ person: SharePerson, fromShare name: String, inZone zoneName: String, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<Bool> {
         guard let zone = try unit.zone(named: zoneName), !zone.isDeleted,
@@ -44,7 +45,7 @@ extension Engine {
         guard details != share.sharing.details else { return Outcome(false) }
         var changed = share
         changed.sharing.details = details
-        let (_, news, notifications) = try store(changed, over: share, in: zone, unit, call)
+        let (_, news, notifications) = try ShareWriter(zone, unit, call).store(changed, over: share)
         var outcome = Outcome(true, notifications: notifications)
         outcome.news = news
         return outcome

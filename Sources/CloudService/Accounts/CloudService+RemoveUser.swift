@@ -119,7 +119,7 @@ extension CloudService {
         let person = removal.person(inContainer: mention.partition.containerIdentifier)
         let name = mention.record.recordName
         let outcome = try await storage.write(mention.partition) {
-            try engine.removePerson(person, fromShare: name, inZone: zoneName, in: $0, call)
+            try engine.personRemovals.remove(person, fromShare: name, inZone: zoneName, in: $0, call)
         }
         await tell(outcome.notifications, outcome.news, call)
         return outcome.response

@@ -112,10 +112,10 @@ extension CloudService {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         guard isAccepting else {
-            return try await read(reached) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
+            return try await read(reached) { try engine.shares.resolve(shortGUID, target, profile, in: $0, reached) }
         }
         let outcome = try await write(reached) {
-            try engine.accept(shortGUID, target, profile, in: $0, reached)
+            try engine.shares.accept(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)
         return outcome.response
@@ -127,7 +127,7 @@ extension CloudService {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         let outcome = try await write(reached) {
-            try engine.requestAccess(shortGUID, target, profile, in: $0, reached)
+            try engine.shares.requestAccess(shortGUID, target, profile, in: $0, reached)
         }
         await tell(outcome.notifications, outcome.news, reached)
         return outcome.response
@@ -135,7 +135,7 @@ extension CloudService {
 
     /// Where a link leads, and the call there.
     private func reach(_ shortGUID: ShortGUID, _ call: Call) async throws -> (LinkTarget, Call) {
-        guard let link = engine.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
+        guard let link = engine.shares.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
             target.partition.containerIdentifier == call.partition.containerIdentifier,
             target.partition.environment == call.partition.environment
         else { throw WireError(.notFound, "nothing is shared at this link") }
@@ -210,7 +210,7 @@ extension CloudService {
             target.owner = item.user
             let call = call(target, Caller(userRecordName: item.user, deviceID: deviceID), baseURL: "")
             let notifications = try await storage.write(target) {
-                try engine.apply(item, ofOwner: partition.owner, in: $0, call)
+                try engine.sharedZones.apply(item, ofOwner: partition.owner, in: $0, call)
             }
             if !notifications.isEmpty {
                 push.publish(notifications, to: audience(of: call), exceptDevice: deviceID)

@@ -3,7 +3,11 @@
 
 package import CloudWire
 
-extension Engine {
+/// What links of shares lead to, and requests to take part in shares.
+package struct ShareRequests: Sendable {
+    let limits: Limits
+    let sealer: Sealer
+
     /// The number in a link, or nil for another text.
     ///
     /// The number can be forged; whether the link is valid is seen once the share is at hand.
@@ -87,7 +91,7 @@ extension Engine {
         }
         var changed = share
         changed.sharing.details = details
-        let (saved, news, notifications) = try store(changed, over: share, in: zone, unit, call)
+        let (saved, news, notifications) = try ShareWriter(zone, unit, call).store(changed, over: share)
         var outcome = Outcome(
             try metadata(shortGUID, zone, saved, details, details.participants[index], isOwner: false, in: unit, call),
             notifications: notifications)
@@ -125,7 +129,7 @@ extension Engine {
         details.requesters.append(UserIdentity(userRecordName: user, name: profile?.name ?? NameComponents()))
         var changed = share
         changed.sharing.details = details
-        let (_, news, notifications) = try store(changed, over: share, in: zone, unit, call)
+        let (_, news, notifications) = try ShareWriter(zone, unit, call).store(changed, over: share)
         var outcome = Outcome(result, notifications: notifications)
         outcome.news = news
         return outcome
@@ -180,71 +184,5 @@ extension Engine {
             participantKind: participant?.kind ?? .publicUser,
             participantPermission: participant?.permission ?? details.publicPermission,
             participantStatus: participant?.status ?? .invited)
-    }
-
-    /// Writes one changed share record with all that follows from it.
-    func store(
-        _ share: Record, over old: Record, in zone: StoredZone, _ unit: any PartitionWriter, _ call: Call
-    ) throws -> (Record, [ShareNews], [PushNotification]) {
-        let membersBefore = try unit.members(inZone: zone.key)
-        let number = try unit.raiseCounter(by: 1)
-        var record = share
-        record.recordChangeTag = String(number, radix: 36)
-        record.modified = RecordStamp(
-            timestamp: call.now, userRecordName: call.caller.userRecordName, deviceID: call.caller.deviceID)
-        let stored = StoredRecord(record: record, change: number)
-        try unit.save([stored], in: zone.key, at: call.now)
-        let previous = old.recordChangeTag.flatMap { Int64($0, radix: 36) }
-        try ChangeLog().append([ChangeLogEntry.Change(number: number, previous: previous, from: old, to: record)], in: unit, call)
-        var effects = SharingEffects(zone: zone.key, unit: unit, number: number, now: call.now)
-        if let details = record.sharing.details {
-            try effects.save(details, of: record.recordName, before: old.sharing.details)
-        }
-        try effects.place(stored)
-        let news = try effects.news(zoneName: zone.name, membersBefore: membersBefore, call)
-        var zone = zone
-        zone.change = effects.number
-        // Participants count, and the share's size is subtracted when it is deleted.
-        let growth = StoredBytes(records: Int64(RecordSize.bytes(of: record) - RecordSize.bytes(of: old)))
-        if growth.records != 0 {
-            zone.usage += growth
-            try unit.addUsage(growth)
-        }
-        try unit.save(zone, at: call.now)
-        return (record, news, try ZoneNotifications(unit, call).ofChanges(in: [zone.name]))
-    }
-
-    // MARK: Lists of shared zones
-
-    /// Applies news to the list of zones that others share with a user. Applied again they change nothing.
-    ///
-    /// - Parameter call: Of the user's shared database.
-    package func apply(
-        _ news: ShareNews, ofOwner owner: String, in unit: any PartitionWriter, _ call: Call
-    ) throws -> [PushNotification] {
-        let name = SharedZoneName.name(owner: owner, zoneName: news.zoneName)
-        let known = try unit.zone(named: name)
-        // The floor of a shared zone is the number of the last news of it.
-        if let known, known.floor >= news.change { return [] }
-        guard known?.isDeleted == false || !news.isGone else { return [] }
-        let number = try unit.raiseCounter(by: 1)
-        var zone = known ?? StoredZone(key: number, name: name, change: number)
-        if known?.isDeleted == true, !news.isGone { zone.key = number }
-        zone.change = number
-        zone.floor = news.change
-        zone.isDeleted = news.isGone
-        try unit.save(zone, at: call.now)
-        return try ZoneNotifications(unit, call).ofChanges(in: [name])
-    }
-}
-
-/// The name of another user's zone in the partition of a shared database.
-enum SharedZoneName {
-    static func name(owner: String, zoneName: String) -> String { "\(owner)/\(zoneName)" }
-
-    static func zoneID(_ name: String) -> ZoneID {
-        let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        return parts.count == 2
-            ? ZoneID(zoneName: String(parts[1]), ownerRecordName: String(parts[0])) : ZoneID(zoneName: name)
     }
 }
