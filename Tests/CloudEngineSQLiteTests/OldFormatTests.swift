@@ -57,10 +57,10 @@ import Testing
         bo.caller = Caller(userRecordName: "_" + String(repeating: "b", count: 32), deviceID: "phone")
         let zoneID = ZoneID(zoneName: "Garden", ownerRecordName: owner)
         let request = LookupRecordsRequest(recordNames: ["bed-7", "sprig", "p1"], zoneID: zoneID)
-        let seen = try await bench.read(bo) { try $0.lookupRecords(request, in: $1, $2).results.map(\.word) }
+        let seen = try await bench.read(bo) { try $0.records.lookup(request, in: $1, $2).results.map(\.word) }
         #expect(seen == ["saved", "saved", "NOT_FOUND"])
         let write = ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("sprig", ["n": .int64(1)]))], zoneID: zoneID)
-        #expect(try await bench.write(bo) { try $0.modifyRecords(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
+        #expect(try await bench.write(bo) { try $0.records.modify(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
         // The reference deletes its source, though it was stored before references were listed.
         try await bench.modify(.init(.forceDelete, Record(recordName: "bed-7")), as: mia)
         #expect(try await bench.lookup("bed-7", "sprig", "share", as: mia).map(\.word) == ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"])
@@ -76,12 +76,12 @@ import Testing
         cay.caller = Caller(userRecordName: "_" + String(repeating: "c", count: 32), deviceID: "phone")
         let zoneID = ZoneID(zoneName: "Garden", ownerRecordName: owner)
         let request = LookupRecordsRequest(recordNames: ["sprig", "share"], zoneID: zoneID)
-        let seen = try await bench.read(cay) { try $0.lookupRecords(request, in: $1, $2).results }
+        let seen = try await bench.read(cay) { try $0.records.lookup(request, in: $1, $2).results }
         #expect(seen.map(\.word) == ["saved", "saved"])
         guard case .record(let share) = seen[1] else { return }
         #expect(share.sharing.details?.currentParticipant?.permission == .readOnly)
         let write = ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("sprig", ["n": .int64(1)]))], zoneID: zoneID)
-        #expect(try await bench.write(cay) { try $0.modifyRecords(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
+        #expect(try await bench.write(cay) { try $0.records.modify(write, in: $1, $2).response.results.map(\.word) } == ["ACCESS_DENIED"])
         try bench.store.close()
     }
 

@@ -43,7 +43,7 @@ import Testing
                     let outcome: Bool? = try? await bench.write { engine, unit, call in
                         let request = ModifyRecordsRequest(
                             operations: [.init(.create, .plant("p\(index)"))], zoneID: Bench.garden)
-                        _ = try engine.modifyRecords(request, in: unit, call)
+                        _ = try engine.records.modify(request, in: unit, call)
                         if index.isMultiple(of: 3) { throw Thrown() }
                         return true
                     }

@@ -73,7 +73,7 @@ import Testing
                 .init(.forceUpdate, .plant("a", ["size": .int64(2)])), .init(.create, .plant("a2", ["size": .string("x")])),
             ],
             zoneID: Bench.garden, atomic: true)
-        _ = try await bench.write { try $0.modifyRecords(refused, in: $1, $2).response }
+        _ = try await bench.write { try $0.records.modify(refused, in: $1, $2).response }
         #expect(lines(try await bench.biography("a")) == ["created size"])
         #expect(await refusal { try await bench.biography("a2") }?.code == .notFound)
     }

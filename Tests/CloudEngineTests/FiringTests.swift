@@ -26,7 +26,7 @@ import Testing
         -> [PushNotification]
     {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zone, atomic: false)
-        let outcome = try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2) }
+        let outcome = try await bench.write(call) { try $0.records.modify(request, in: $1, $2) }
         var notifications = outcome.notifications
         for round in outcome.rounds {
             let fired = try await bench.read(round.call) { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }
@@ -159,7 +159,7 @@ import Testing
         }
         #expect(try await subscribe(bench, "cheap", .plants(), as: call("_bob")) == nil)
         let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1", ["name": .string("Sage")]))], zoneID: .defaultZone)
-        let outcome = try await bench.write(author) { try $0.modifyRecords(request, in: $1, $2) }
+        let outcome = try await bench.write(author) { try $0.records.modify(request, in: $1, $2) }
         #expect(outcome.notifications.isEmpty, "nothing was evaluated in the transaction")
         let round = try #require(outcome.rounds.first)
         let fired = try await bench.read(author) { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }

@@ -14,7 +14,7 @@ import Testing
         var call = bench.call()
         call.knownSyncToken = token
         let request = ModifyRecordsRequest(operations: operations, zoneID: Bench.garden, atomic: false)
-        return try await bench.write(call) { try $0.modifyRecords(request, in: $1, $2).response.nextSyncToken }
+        return try await bench.write(call) { try $0.records.modify(request, in: $1, $2).response.nextSyncToken }
     }
 
     @Test func aCurrentTokenIsAdvancedByOwnChanges() async throws {

@@ -252,7 +252,7 @@ import Testing
         let tight = Engine(limits: limits, sealer: bench.store.sealer)
         let call = bench.call()
         let smaller = try await bench.store.write(call.partition) { unit in
-            try tight.modifyRecords(
+            try tight.records.modify(
                 ModifyRecordsRequest(operations: [.init(.forceUpdate, .plant("b", ["name": Self.text(500)]))]), in: unit, call)
         }
         #expect(smaller.response.results.map(\.word) == ["saved"], "over the quota, less is always taken")

@@ -23,7 +23,7 @@ import Testing
 
     private func restore(_ bench: Bench, to minutes: Int64, now: Int64) async throws -> ZoneRestoration {
         let time = Bench.start + minutes * 60_000
-        return try await bench.write(at(bench, now)) { try $0.restoreZone(Bench.garden, to: time, in: $1, $2).response }
+        return try await bench.write(at(bench, now)) { try $0.restores.restore(Bench.garden, to: time, in: $1, $2).response }
     }
 
     private func name(_ result: RecordResult?) -> String? {

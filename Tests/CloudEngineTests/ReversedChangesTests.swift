@@ -75,12 +75,12 @@ import Testing
         var asking = bench.call()
         asking.wantsSyncToken = true
         let request = ModifyRecordsRequest(operations: [.init(.create, .plant("a"))], zoneID: Bench.garden)
-        let token = try await bench.write(asking) { try $0.modifyRecords(request, in: $1, $2).response.syncToken }
+        let token = try await bench.write(asking) { try $0.records.modify(request, in: $1, $2).response.syncToken }
         #expect(names(try await page(bench, since: token, reverse: nil)).isEmpty)
         #expect(token != nil)
         let lookup = LookupRecordsRequest(recordNames: ["a"], zoneID: Bench.garden)
-        #expect(try await bench.read(asking) { try $0.lookupRecords(lookup, in: $1, $2).syncToken } == token)
-        #expect(try await bench.read { try $0.lookupRecords(lookup, in: $1, $2).syncToken } == nil)
+        #expect(try await bench.read(asking) { try $0.records.lookup(lookup, in: $1, $2).syncToken } == token)
+        #expect(try await bench.read { try $0.records.lookup(lookup, in: $1, $2).syncToken } == nil)
         let parent = QueryFilter(.system(.parent), .equals, .reference(RecordReference(recordName: "x")))
         let query = QueryRecordsRequest(query: Query(recordType: "Plant", filters: [parent]), zoneID: Bench.garden)
         // Makes the index.
@@ -88,6 +88,6 @@ import Testing
         #expect(try await bench.read(asking) { try $0.queries.page(query, in: $1, $2).syncToken } == token)
         #expect(try await bench.read { try $0.queries.page(query, in: $1, $2).syncToken } == nil)
         let inDefault = ModifyRecordsRequest(operations: [.init(.create, .plant("a"))], zoneID: .defaultZone)
-        #expect(try await bench.write(asking) { try $0.modifyRecords(inDefault, in: $1, $2).response.syncToken } == nil)
+        #expect(try await bench.write(asking) { try $0.records.modify(inDefault, in: $1, $2).response.syncToken } == nil)
     }
 }

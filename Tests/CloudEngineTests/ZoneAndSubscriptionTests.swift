@@ -84,7 +84,7 @@ import Testing
         of bench: Bench, _ operation: RecordOperation, in zoneID: ZoneID
     ) async throws -> [PushNotification] {
         try await bench.write {
-            try $0.modifyRecords(ModifyRecordsRequest(operations: [operation], zoneID: zoneID), in: $1, $2).notifications
+            try $0.records.modify(ModifyRecordsRequest(operations: [operation], zoneID: zoneID), in: $1, $2).notifications
         }
     }
 

@@ -299,7 +299,7 @@ import Testing
         let call = village.service.call(partition, Caller(userRecordName: mia.name, deviceID: ""), baseURL: "")
         let engine = village.service.engine
         let request = ModifyRecordsRequest(operations: [RecordOperation(.forceUpdate, .plant("sage"))], zoneID: mia.zone())
-        _ = try await village.store.write(partition) { try engine.modifyRecords(request, in: $0, call).news }
+        _ = try await village.store.write(partition) { try engine.records.modify(request, in: $0, call).news }
         #expect(try await bo.sharedZones(since: zones.syncToken).zones.isEmpty)
         #expect(try await village.store.pendingNews(limit: 10).count == 1)
         try await village.service.deliverPendingNews()

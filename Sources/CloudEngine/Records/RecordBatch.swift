@@ -8,7 +8,7 @@ struct RecordBatch {
     private let operations: [RecordOperation]
     private let names: Set<String>
     private let zone: StoredZone
-    private let engine: Engine
+    private let rules: RecordRules
     private let unit: any PartitionWriter
     private let call: Call
 
@@ -33,27 +33,27 @@ struct RecordBatch {
     private let purpose: BatchPurpose
 
     init(
-        _ operations: [RecordOperation], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call,
+        _ operations: [RecordOperation], zone: StoredZone, _ rules: RecordRules, _ unit: any PartitionWriter, _ call: Call,
         for purpose: BatchPurpose = .request
     ) throws {
         self.operations = operations
         names = Set(operations.map(\.record.recordName))
         self.zone = zone
-        self.engine = engine
+        self.rules = rules
         self.unit = unit
         self.call = call
         self.purpose = purpose
         access = RecordAccess(unit, call)
-        sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, engine, unit, call)
-        quota = try QuotaCheck(engine.quotas, zone: zone, unit, call)
+        sharing = try SharingBatch(operations.map(\.record.recordName), zone: zone, rules, unit, call)
+        quota = try QuotaCheck(rules.quotas, zone: zone, unit, call)
         var stored = try RecordGroups.allRecords(
             named: operations.map(\.record.recordName), in: zone, unit,
-            memoryMax: purpose.isLimited ? engine.limits.storedMemoryMax : .max)
+            memoryMax: purpose.isLimited ? rules.limits.storedMemoryMax : .max)
         try UsersType.complete(&stored, named: operations.map(\.record.recordName), in: unit, call)
         self.stored = stored
         let types = operations.map(\.record.recordType) + stored.values.map(\.record.recordType)
         schema = try SchemaCheck(
-            recordTypes: Set(types), growsByUse: engine.schemaByUse.contains(call.partition.environment),
+            recordTypes: Set(types), growsByUse: rules.schemaByUse.contains(call.partition.environment),
             isPublic: call.partition.scope == .public, unit)
     }
 
@@ -80,7 +80,7 @@ struct RecordBatch {
         guard ReferenceCheck.isNeeded(for: decisions) else { return }
         let names = operations.map(\.record.recordName)
         var references = ReferenceCheck(
-            stored, asked: names, zone: zone, unit, engine.limits, purpose)
+            stored, asked: names, zone: zone, unit, rules.limits, purpose)
         try references.settle(names, &decisions)
         cascaded = references.cascaded
         for record in cascaded { stored[record.record.recordName] = record }
@@ -232,7 +232,7 @@ struct RecordBatch {
 
     private mutating func decide(_ operation: RecordOperation) throws -> RecordDecision {
         let incoming = operation.record
-        if let error = NameChecks.record(incoming.recordName, engine.limits) { throw error }
+        if let error = NameChecks.record(incoming.recordName, rules.limits) { throw error }
         if let zoneID = incoming.zoneID {
             try ZoneAccess(unit, call).checkOwner(of: zoneID)
             guard zoneID.zoneName == zone.name else {
@@ -257,20 +257,20 @@ struct RecordBatch {
             if names.contains(name) { return true }
             return try unit.records(named: [name], in: zone.key)[name].map { !$0.record.isDeleted } ?? false
         }
-        guard record.fields.count <= engine.limits.fieldsPerRecord else {
+        guard record.fields.count <= rules.limits.fieldsPerRecord else {
             throw WireError(
-                .badRequest, "a record has at most \(engine.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
+                .badRequest, "a record has at most \(rules.limits.fieldsPerRecord) fields", nativeCode: .limitExceeded)
         }
         if call.isParticipant { try checkVisibleTargets(of: record, over: current) }
-        for case .list(let elements, _)? in incoming.fields.values.map(\.value) where elements.count > engine.limits.elementsPerList {
+        for case .list(let elements, _)? in incoming.fields.values.map(\.value) where elements.count > rules.limits.elementsPerList {
             throw WireError(
-                .badRequest, "a list has at most \(engine.limits.elementsPerList) elements", nativeCode: .limitExceeded)
+                .badRequest, "a list has at most \(rules.limits.elementsPerList) elements", nativeCode: .limitExceeded)
         }
         if record.recordType != ShareDetails.recordType { try schema.check(&record) }
         try AssetCheck(unit, over: current).check(&record)
-        guard RecordSize.bytes(of: record) <= engine.limits.recordBytes else {
+        guard RecordSize.bytes(of: record) <= rules.limits.recordBytes else {
             throw WireError(
-                .badRequest, "a record has at most \(engine.limits.recordBytes) bytes without its assets",
+                .badRequest, "a record has at most \(rules.limits.recordBytes) bytes without its assets",
                 nativeCode: .limitExceeded)
         }
         if stored[record.recordName] == nil { try quota.checkNewName() }

@@ -3,7 +3,10 @@
 
 package import CloudWire
 
-extension Engine {
+/// Saves, deletes and reads records by name.
+package struct RecordRequests: Sendable {
+    let rules: RecordRules
+
     /// Carries out operations on the records of one zone.
     ///
     /// In a custom zone an atomic request stores all or nothing; then the culprits have their own errors and the
@@ -13,10 +16,10 @@ extension Engine {
     ///   many bytes, no such zone.
     ///
     /// Source: *CloudKit Web Services Reference*, "Modifying Records".
-    package func modifyRecords(
+    package func modify(
         _ request: ModifyRecordsRequest, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
-        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try rules.limits.checkCount(request.operations.count, of: "operations", atMost: rules.limits.operationsPerRequest)
         var operations = request.operations
         for index in operations.indices {
             if operations[index].record.recordName.isEmpty { operations[index].record.recordName = call.makeIdentifier() }
@@ -28,9 +31,9 @@ extension Engine {
         guard Set(operations.map(\.record.recordName)).count == operations.count else {
             throw WireError(.badRequest, "two operations in one request are for the same record")
         }
-        guard operations.reduce(0, { $0 + RecordSize.bytes(of: $1.record) }) <= limits.requestRecordBytes else {
+        guard operations.reduce(0, { $0 + RecordSize.bytes(of: $1.record) }) <= rules.limits.requestRecordBytes else {
             throw WireError(
-                .quotaExceeded, "the records of one request have more than \(limits.requestRecordBytes) bytes",
+                .quotaExceeded, "the records of one request have more than \(rules.limits.requestRecordBytes) bytes",
                 nativeCode: .limitExceeded)
         }
         let zone = try zone(of: request, in: unit, call)
@@ -39,7 +42,7 @@ extension Engine {
             throw WireError(.badRequest, "a clientChangeToken has at most \(Self.clientTokenBytes) bytes")
         }
 
-        var batch = try RecordBatch(operations, zone: zone, self, unit, call)
+        var batch = try RecordBatch(operations, zone: zone, rules, unit, call)
         // Answers bring whole records, also where the request changes little of them.
         guard batch.storedBytes <= Limits.messageBytes / 4 else { throw RecordGroups.tooLargeTogether }
         let isFollowed = call.isFollowed && call.partition.scope == .private && !call.isParticipant && !zone.isDefault
@@ -51,9 +54,9 @@ extension Engine {
             try unit.setClientToken(token, ofUser: call.caller.userRecordName, device: call.caller.deviceID, in: zone.key)
         }
 
-        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let addresses = AssetAddresses(sealer: rules.sealer, call, secondsValid: rules.limits.assetDownloadSeconds)
         var access = RecordAccess(unit, call)
-        let shares = try SharePresenter(unit, zone, call, sealer)
+        let shares = try SharePresenter(unit, zone, call, rules.sealer)
         let requestKeys = request.desiredKeys.map { Set($0) }
         let results = try zip(operations, batch.results).map { operation, result in
             // A caller that may write but not read gets no fields.
@@ -67,7 +70,8 @@ extension Engine {
         var told = try ZoneNotifications(unit, call).ofChanges(in: Set(changed), subscriptions: subscriptions)
         let followed = told.indices.filter { told[$0].subject == .database(.private) }
         if let before, !followed.isEmpty,
-            let pushed = try FollowedChanges(limits: limits, sealer: sealer).pushed(changes, of: batch, in: zone, before, unit, call)
+            let pushed = try FollowedChanges(limits: rules.limits, sealer: rules.sealer).pushed(
+                changes, of: batch, in: zone, before, unit, call)
         {
             for index in followed { told[index].changes = pushed }
         }
@@ -76,7 +80,7 @@ extension Engine {
         let isOwed = nextToken == nil && call.capabilities.contains(.lostHistory)
         var outcome = Outcome(
             ModifyRecordsResponse(
-                results: results, syncToken: try tokens.requested(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
+                results: results, syncToken: try rules.tokens.requested(of: zone, isOwed: isOwed, in: unit, call), nextSyncToken: nextToken),
             notifications: told, news: batch.news)
         outcome.rounds = try SubscriptionRound(batch.events, in: zone, unit, call).map { [$0] } ?? []
         outcome.changesPublicDatabase = changes > 0 && call.partition.scope == .public
@@ -104,7 +108,7 @@ extension Engine {
     /// - Throws: `WireError` with `.conflict`.
     private func checkHistory(_ token: String?, of zone: StoredZone, in view: any PartitionReader, _ call: Call) throws {
         guard let token, call.partition.scope == .private, !zone.isDefault,
-            let known = try? ChangeToken(opening: token, for: try call.feed(of: zone, in: view), by: sealer)
+            let known = try? ChangeToken(opening: token, for: try call.feed(of: zone, in: view), by: rules.sealer)
         else { return }
         guard try known.epoch == view.state().epoch else {
             throw WireError(
@@ -123,10 +127,10 @@ extension Engine {
     ) throws -> String? {
         guard let text = call.knownSyncToken, changes > 0, call.partition.scope == .private, !zone.isDefault else { return nil }
         let feed = try call.feed(of: zone, in: unit), state = try unit.state()
-        guard let known = try? ChangeToken(opening: text, for: feed, by: sealer), known.subject == .zone(key: zone.key),
+        guard let known = try? ChangeToken(opening: text, for: feed, by: rules.sealer), known.subject == .zone(key: zone.key),
             known.epoch == state.epoch, known.number >= max(zone.change, zone.floor), let last = batch.lastOwnChange
         else { return nil }
-        return tokens.token(of: zone, at: last, state, try unit.origin(of: state), feed)
+        return rules.tokens.token(of: zone, at: last, state, try unit.origin(of: state), feed)
     }
 
     /// Source: Apple's documentation of `CKModifyRecordsOperation.clientChangeTokenData`, which is small by its purpose; the
@@ -137,19 +141,19 @@ extension Engine {
     ///
     /// Once the records of an answer pass `Limits.responseRecordBytes`, those that remain are failures with the native
     /// code `limitExceeded`: the client requests them again, fewer in one request.
-    package func lookupRecords(
+    package func lookup(
         _ request: LookupRecordsRequest, in view: any PartitionReader, _ call: Call
     ) throws -> LookupRecordsResponse {
-        try limits.checkCount(request.records.count, of: "records", atMost: limits.recordsPerResponse)
+        try rules.limits.checkCount(request.records.count, of: "records", atMost: rules.limits.recordsPerResponse)
         let zone = try ZoneAccess(view, call).liveZone(request.zoneID)
         var stored = RecordGroups(request.records.map(\.recordName), in: zone, view, call)
         var access = RecordAccess(view, call)
         let sharing = try ShareAccess(view, zone: zone, call)
         let names = sharing.isParticipant ? try view.shareNames(ofRecords: request.records.map(\.recordName), in: zone.key) : [:]
-        let shares = try SharePresenter(view, zone, call, sealer)
-        let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
+        let shares = try SharePresenter(view, zone, call, rules.sealer)
+        let addresses = AssetAddresses(sealer: rules.sealer, call, secondsValid: rules.limits.assetDownloadSeconds)
         let requestKeys = request.desiredKeys.map { Set($0) }
-        var room = limits.responseRecordBytes
+        var room = rules.limits.responseRecordBytes
         return LookupRecordsResponse(
             results: try request.records.enumerated().map { index, item in
                 guard room > 0 else {
@@ -176,44 +180,6 @@ extension Engine {
                 room -= RecordSize.bytes(of: shown)
                 return .record(shown)
             },
-            syncToken: try tokens.requested(of: zone, in: view, call))
-    }
-}
-
-extension RecordResult {
-    /// The result as the caller wants it: with zone and addresses of assets, without fields that were not asked for.
-    func presented(zoneID: ZoneID, desiredKeys: Set<String>?, _ addresses: AssetAddresses) -> RecordResult {
-        switch self {
-        case .record(let record):
-            return .record(record.presented(zoneID: zoneID, desiredKeys: desiredKeys, addresses))
-        case .failure(let recordName, let error, let serverRecord):
-            return .failure(
-                recordName: recordName, error,
-                serverRecord: serverRecord?.presented(zoneID: zoneID, desiredKeys: nil, addresses))
-        }
-    }
-}
-
-extension Record {
-    func presented(zoneID: ZoneID, desiredKeys: Set<String>?, _ addresses: AssetAddresses) -> Record {
-        var record = self
-        record.zoneID = zoneID
-        if let desiredKeys {
-            record.fields = record.fields.filter { desiredKeys.contains($0.key) }
-        }
-        for (name, field) in record.fields {
-            switch field.value {
-            case .asset(let asset):
-                record.fields[name]?.value = .asset(addresses.withDownload(asset))
-            case .list(let elements, of: .asset):
-                record.fields[name]?.value = .list(
-                    elements.map { element in
-                        if case .asset(let asset) = element { .asset(addresses.withDownload(asset)) } else { element }
-                    }, of: .asset)
-            default:
-                break
-            }
-        }
-        return record
+            syncToken: try rules.tokens.requested(of: zone, in: view, call))
     }
 }

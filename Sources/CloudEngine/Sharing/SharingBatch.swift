@@ -13,7 +13,7 @@ struct SharingBatch {
     static let levelsMax = 100
 
     private let zone: StoredZone
-    private let engine: Engine
+    private let rules: RecordRules
     private let unit: any PartitionWriter
     private let call: Call
     let access: ShareAccess
@@ -23,9 +23,9 @@ struct SharingBatch {
     private var shareNames: [String: String?] = [:]
     private let hadShares: Bool
 
-    init(_ names: [String], zone: StoredZone, _ engine: Engine, _ unit: any PartitionWriter, _ call: Call) throws {
+    init(_ names: [String], zone: StoredZone, _ rules: RecordRules, _ unit: any PartitionWriter, _ call: Call) throws {
         self.zone = zone
-        self.engine = engine
+        self.rules = rules
         self.unit = unit
         self.call = call
         access = try ShareAccess(unit, zone: zone, call)
@@ -159,7 +159,7 @@ struct SharingBatch {
         let owner = UserIdentity(
             userRecordName: call.partition.owner, name: call.isParticipant ? NameComponents() : call.callerName)
         let details = try ShareDecision.details(
-            incoming, over: current, owner: owner, engine.limits, now: call.now,
+            incoming, over: current, owner: owner, rules.limits, now: call.now,
             seesAll: call.capabilities.contains(.accessRequests), makeIdentifier: call.makeIdentifier)
         let isZoneWide = record.recordName == ShareDetails.zoneShareName
         if current == nil {
@@ -188,7 +188,7 @@ struct SharingBatch {
     }
 
     private func link(to name: String) throws -> String {
-        ShareLink(number: try unit.link(to: name, in: zone.key)).text(by: engine.sealer)
+        ShareLink(number: try unit.link(to: name, in: zone.key)).text(by: rules.sealer)
     }
 
     private func checkParent(_ parent: String?, of name: String) throws {
@@ -198,7 +198,7 @@ struct SharingBatch {
             }
             return
         }
-        if let error = NameChecks.record(parent, engine.limits) { throw error }
+        if let error = NameChecks.record(parent, rules.limits) { throw error }
         if access.isParticipant, access.visibleShares != nil {
             guard let share = try share(of: parent), access.canWrite(parent, share: share) else {
                 throw WireError(.accessDenied, "the parent is in no share that the participant may write")

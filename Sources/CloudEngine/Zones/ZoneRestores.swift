@@ -9,7 +9,10 @@ package struct ZoneRestoration: Hashable, Sendable {
     package var deleted: Int
 }
 
-extension Engine {
+/// Restores zones to earlier states.
+package struct ZoneRestores: Sendable {
+    let rules: RecordRules
+
     /// Restores the records of a custom zone to their versions at a time, by ordinary changes: devices follow by their
     /// tokens, and merge their unsent changes as they would with an edit of another device.
     ///
@@ -18,7 +21,7 @@ extension Engine {
     ///
     /// - Throws: `WireError` with `.badRequest` for a time from which nothing is kept, `.zoneNotFound`; with the first reason
     ///   for which a record cannot be restored, and then nothing changes.
-    package func restoreZone(
+    package func restore(
         _ zoneID: ZoneID, to time: Int64, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ZoneRestoration> {
         guard let start = try unit.historyStart(now: call.now) else {
@@ -45,7 +48,7 @@ extension Engine {
         }
         let gone = present.filter { past[$0.key] == nil && $0.value.recordType != ShareDetails.recordType }.keys.sorted()
         operations += gone.map { RecordOperation(.forceDelete, Record(recordName: $0)) }
-        var batch = try RecordBatch(operations, zone: zone, self, unit, call, for: .restoration)
+        var batch = try RecordBatch(operations, zone: zone, rules, unit, call, for: .restoration)
         try batch.decideAll()
         if let refusal = batch.refusal { throw refusal }
         let changes = try batch.write()

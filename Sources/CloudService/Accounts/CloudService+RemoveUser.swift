@@ -149,7 +149,7 @@ extension CloudService {
         let request = ModifyRecordsRequest(
             operations: records.map { RecordOperation(kind, $0) }, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false)
         let (engine, call) = (engine, operatorCall(partition))
-        let outcome = try await storage.write(partition) { try engine.modifyRecords(request, in: $0, call) }
+        let outcome = try await storage.write(partition) { try engine.records.modify(request, in: $0, call) }
         await tell(outcome.notifications + evaluate(outcome.rounds), outcome.news, call)
         if outcome.changesPublicDatabase { tellEverybody(call) }
         return outcome.response.results

@@ -17,7 +17,7 @@ extension CloudService {
         }
         let engine = engine
         return try await write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
-            try engine.modifyRecords(message, in: $0, $1)
+            try engine.records.modify(message, in: $0, $1)
         }
     }
 
@@ -26,7 +26,7 @@ extension CloudService {
         let engine = engine
         return try await read(try await route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true)
         {
-            try engine.lookupRecords(message, in: $0, $1)
+            try engine.records.lookup(message, in: $0, $1)
         }
     }
 

@@ -17,13 +17,13 @@ extension CloudService {
         guard let key = exchange.storedKey else { throw WireError(.badRequest, "a request of a group needs an idempotency key") }
         guard group.isLast else {
             let response = try await write(exchange.call) { [body = exchange.body, call = exchange.call] in
-                try engine.stage(message, group, body: body, in: $0, call)
+                try engine.saveGroups.stage(message, group, body: body, in: $0, call)
             }
             return .json(response.encoded(), endpoint: exchange.operation.rawValue)
         }
         do {
             return try await write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) {
-                try engine.modifyRecords(message, group, in: $0, $1)
+                try engine.saveGroups.execute(message, group, in: $0, $1)
             }
         } catch let refused as SaveGroupRefused {
             // Nothing of the transaction is left, so that the answer is stored by another one.

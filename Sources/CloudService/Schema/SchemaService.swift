@@ -23,7 +23,7 @@ package struct SchemaService: Sendable {
     }
 
     package func export(_ environment: CloudEnvironment) async throws -> ContainerSchema {
-        try await storage.read(partition(environment)) { [engine] in try engine.schema(in: $0) }
+        try await storage.read(partition(environment)) { [engine] in try engine.schemas.schema(in: $0) }
     }
 
     /// The changes that an import would make in development.
@@ -52,7 +52,7 @@ package struct SchemaService: Sendable {
             let counted = removals
             let (end, counts) = try await storage.read(partition) { [engine] view in
                 var sum = counted
-                return (try engine.countRemovals(of: parts, after: place, in: view, &sum), sum)
+                return (try engine.removedValues.count(of: parts, after: place, in: view, &sum), sum)
             }
             removals = counts
             return end
@@ -75,12 +75,12 @@ package struct SchemaService: Sendable {
     ) async throws -> Bool {
         let production = try await export(.production)
         return try await storage.write(partition(.development)) { [engine] unit in
-            var schema = try engine.schema(in: unit)
+            var schema = try engine.schemas.schema(in: unit)
             guard var type = schema.types[name] ?? (creating ? ContainerSchema.RecordType(grants: .standard) : nil) else { return false }
             change(&type, schema.roles)
             schema.types[name] = type
             try schema.check(against: production)
-            _ = try engine.store(schema, in: unit)
+            _ = try engine.schemas.store(schema, in: unit)
             return true
         }
     }
@@ -93,7 +93,7 @@ package struct SchemaService: Sendable {
     /// - Throws: As ``validate(_:)``; then nothing changed. `SchemaRefused` for a record that cannot be removed; then the schema is the old one.
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
         try await removeValues(RemovedParts(try await validate(schema)))
-        let changes = try await storage.write(partition(.development)) { [engine] in try engine.store(schema, in: $0) }
+        let changes = try await storage.write(partition(.development)) { [engine] in try engine.schemas.store(schema, in: $0) }
         try await removeValues(RemovedParts(changes))
         return changes
     }
@@ -109,9 +109,9 @@ package struct SchemaService: Sendable {
         try await removeValues(
             RemovedParts(try await checkedChanges(from: development, to: Self.remove(field, ofType: name, from: development))))
         let changes = try await storage.write(partition(.development)) { [engine] unit in
-            let schema = Self.remove(field, ofType: name, from: try engine.schema(in: unit))
+            let schema = Self.remove(field, ofType: name, from: try engine.schemas.schema(in: unit))
             try schema.check(against: production)
-            return try engine.store(schema, in: unit)
+            return try engine.schemas.store(schema, in: unit)
         }
         try await removeValues(RemovedParts(changes))
     }
@@ -130,7 +130,7 @@ package struct SchemaService: Sendable {
             let earlier = reasons
             let (end, all) = try await storage.read(partition) { [engine] view in
                 var found = earlier
-                return (try engine.findObstacles(to: parts, after: place, in: view, &found), found)
+                return (try engine.removalObstacles.find(to: parts, after: place, in: view, &found), found)
             }
             reasons = all
             return end
@@ -143,7 +143,7 @@ package struct SchemaService: Sendable {
             try await visitDevelopment { partition, place in
                 let operatorCall = call(partition)
                 return try await storage.write(partition) { [engine] in
-                    try engine.removeValues(of: pass, after: place, in: $0, operatorCall)
+                    try engine.removedValues.remove(of: pass, after: place, in: $0, operatorCall)
                 }
             }
         }
@@ -170,7 +170,7 @@ package struct SchemaService: Sendable {
     package func deploy() async throws -> [SchemaChange] {
         let development = try await export(.development)
         return try await storage.write(partition(.production)) { [engine] unit in
-            try engine.store(try engine.schema(in: unit).deploying(development), in: unit)
+            try engine.schemas.store(try engine.schemas.schema(in: unit).deploying(development), in: unit)
         }
     }
 
@@ -179,7 +179,7 @@ package struct SchemaService: Sendable {
     package func reset() async throws -> [SchemaChange] {
         let production = try await export(.production)
         try await storage.erase(containerIdentifier: containerIdentifier, environment: .development)
-        return try await storage.write(partition(.development)) { [engine] in try engine.store(production, in: $0) }
+        return try await storage.write(partition(.development)) { [engine] in try engine.schemas.store(production, in: $0) }
     }
 
     /// The schema belongs to no partition; the public database's is as good as any.

@@ -41,12 +41,12 @@ extension CloudService {
         }
     }
 
-    /// Restores a zone to a time; see `Engine.restoreZone(_:to:in:_:)`.
+    /// Restores a zone to a time; see `ZoneRestores.restore(_:to:in:_:)`.
     ///
     /// - Parameter time: Milliseconds since 1970 UTC.
     package func restoreZone(_ zoneID: ZoneID, to time: Int64, _ call: Call) async throws -> ZoneRestoration {
         let engine = engine
-        let outcome = try await write(call, parts: 8) { try engine.restoreZone(zoneID, to: time, in: $0, call) }
+        let outcome = try await write(call, parts: 8) { try engine.restores.restore(zoneID, to: time, in: $0, call) }
         await tell(outcome.notifications, outcome.news, call)
         return outcome.response
     }

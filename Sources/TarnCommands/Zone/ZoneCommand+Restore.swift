@@ -35,7 +35,7 @@ extension ZoneCommand {
                 let call = try await place.call(in: store)
                 let engine = Engine(sealer: store.sealer)
                 do {
-                    return try await store.write(call.partition) { try engine.restoreZone(zoneID, to: time, in: $0, call).response }
+                    return try await store.write(call.partition) { try engine.restores.restore(zoneID, to: time, in: $0, call).response }
                 } catch let error as WireError {
                     throw await place.zoneError(zone, error, in: store)
                 }

@@ -78,12 +78,12 @@ package final class Bench: Sendable {
         _ operations: [RecordOperation], in zoneID: ZoneID = Bench.garden, atomic: Bool = true, as call: Call? = nil
     ) async throws -> [RecordResult] {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: atomic)
-        return try await write(call) { try $0.modifyRecords(request, in: $1, $2).response.results }
+        return try await write(call) { try $0.records.modify(request, in: $1, $2).response.results }
     }
 
     package func lookup(_ names: String..., in zoneID: ZoneID = Bench.garden, as call: Call? = nil) async throws -> [RecordResult] {
         let request = LookupRecordsRequest(recordNames: names, zoneID: zoneID)
-        return try await read(call) { try $0.lookupRecords(request, in: $1, $2).results }
+        return try await read(call) { try $0.records.lookup(request, in: $1, $2).results }
     }
 
     package func biography(

@@ -21,13 +21,13 @@ struct LostStagedRequestTests {
 
     private func stage(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
         try await bench.write { engine, unit, call in
-            try engine.stage(message, #require(message.saveGroup), body: message.encoded(), in: unit, call).saveGroup
+            try engine.saveGroups.stage(message, #require(message.saveGroup), body: message.encoded(), in: unit, call).saveGroup
         }
     }
 
     private func finish(_ message: ModifyRecordsRequest, at bench: Bench) async throws -> SaveGroupState? {
         try await bench.write { engine, unit, call in
-            try engine.modifyRecords(message, #require(message.saveGroup), in: unit, call).response.saveGroup
+            try engine.saveGroups.execute(message, #require(message.saveGroup), in: unit, call).response.saveGroup
         }
     }
 

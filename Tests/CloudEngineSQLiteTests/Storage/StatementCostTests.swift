@@ -44,7 +44,7 @@ import Testing
         let bench = try Bench(place: ServerPlace(.sqlite, folder: folder))
         _ = try await bench.write { engine, unit, call in
             let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1"))], zoneID: .defaultZone)
-            let outcome = try engine.modifyRecords(request, in: unit, call)
+            let outcome = try engine.records.modify(request, in: unit, call)
             try engine.quotas.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
             return outcome.response
         }
@@ -57,7 +57,7 @@ import Testing
         try await bench.write { _, unit, _ in try unit.save(Subscription(subscriptionID: "all", kind: .database)) }
         try await Self.unreadable("unreadable", bench)
         let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1"))], zoneID: Bench.garden)
-        let outcome = try await bench.write { try $0.modifyRecords(request, in: $1, $2) }
+        let outcome = try await bench.write { try $0.records.modify(request, in: $1, $2) }
         #expect(outcome.rounds.count == 1)
         #expect(outcome.notifications.map(\.subscriptionID) == ["all"])
         let other = SubscriptionsModifyRequest(operations: [.create(Subscription(subscriptionID: "other", kind: .database))])
@@ -104,7 +104,7 @@ import Testing
         try await Self.unreadable("unreadable", bench)
         let request = ModifyRecordsRequest(
             operations: [.init(.create, CloudWire.Record(recordName: "t1", recordType: "Tree", fields: [:]))], zoneID: Bench.garden)
-        #expect(try await bench.write { try $0.modifyRecords(request, in: $1, $2) }.rounds.isEmpty)
+        #expect(try await bench.write { try $0.records.modify(request, in: $1, $2) }.rounds.isEmpty)
     }
 
     /// Once the work of a round is used up, the subscriptions that are left are not decoded.
@@ -121,7 +121,7 @@ import Testing
         }
         for number in 0..<5 { try await Self.unreadable("b\(number)", bench) }
         let request = ModifyRecordsRequest(operations: [.init(.create, .plant("p1", ["name": .string("y")]))], zoneID: Bench.garden)
-        let round = try #require(try await bench.write { try $0.modifyRecords(request, in: $1, $2) }.rounds.first)
+        let round = try #require(try await bench.write { try $0.records.modify(request, in: $1, $2) }.rounds.first)
         let fired = try await bench.read { engine, reader, _ in try engine.firing.evaluate(round, in: reader) }
         #expect(fired.skippedCount == 5)
     }

@@ -199,11 +199,11 @@ import Testing
             RecordOperation(.create, .plant("p3", fields), desiredKeys: []),
         ]
         let request = ModifyRecordsRequest(operations: operations, zoneID: Bench.garden, desiredKeys: ["a"])
-        let saved = try await bench.write { try $0.modifyRecords(request, in: $1, $2).response.results }
+        let saved = try await bench.write { try $0.records.modify(request, in: $1, $2).response.results }
         #expect(saved.map { $0.record?.fields.keys.sorted() } == [["a"], ["b"], []])
         let items = [LookupRecordsRequest.Item(recordName: "p1"), LookupRecordsRequest.Item(recordName: "p2", desiredKeys: ["b"])]
         let lookup = LookupRecordsRequest(records: items, zoneID: Bench.garden, desiredKeys: ["a"])
-        let read = try await bench.read { try $0.lookupRecords(lookup, in: $1, $2).results }
+        let read = try await bench.read { try $0.records.lookup(lookup, in: $1, $2).results }
         #expect(read.map { $0.record?.fields.keys.sorted() } == [["a"], ["b"]])
     }
 

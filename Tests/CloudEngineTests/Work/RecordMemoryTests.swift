@@ -55,7 +55,7 @@ import Testing
         let bench = try await bench()
         try await bench.store.keepHistory(milliseconds: 86_400_000, now: Bench.start - 120_000)
         let (restored, names) = try await bench.write { engine, unit, call -> (ZoneRestoration, [String]) in
-            let restored = try engine.restoreZone(Bench.garden, to: Bench.start - 60_000, in: unit, call).response
+            let restored = try engine.restores.restore(Bench.garden, to: Bench.start - 60_000, in: unit, call).response
             return (restored, try unit.records(after: nil, limit: 100).map(\.record.recordName))
         }
         #expect(restored.deleted == Self.count)
@@ -70,7 +70,7 @@ import Testing
         let refused = await refusal { try await bench.modify(.init(.forceDelete, Record(recordName: "bed"))) }
         #expect(refused?.nativeCode == .limitExceeded)
         let names = try await bench.write { engine, unit, call -> [String] in
-            _ = try engine.removeValues(of: RemovedParts([.removedType("Bed")]), after: nil, in: unit, call)
+            _ = try engine.removedValues.remove(of: RemovedParts([.removedType("Bed")]), after: nil, in: unit, call)
             return try unit.records(after: nil, limit: 100).map(\.record.recordName)
         }
         #expect(names == [])
@@ -85,8 +85,8 @@ import Testing
                 return ModifyRecordsRequest(operations: operations, zoneID: Bench.garden, atomic: false, desiredKeys: desiredKeys)
             }
             let groups = (0..<2).map { SaveGroup(id: "group", part: $0, parts: 2, isAtomic: true) }
-            _ = try await bench.write { try $0.stage(requests[0], groups[0], body: requests[0].encoded(), in: $1, $2) }
-            return try await bench.write { try $0.modifyRecords(requests[1], groups[1], in: $1, $2).response }
+            _ = try await bench.write { try $0.saveGroups.stage(requests[0], groups[0], body: requests[0].encoded(), in: $1, $2) }
+            return try await bench.write { try $0.saveGroups.execute(requests[1], groups[1], in: $1, $2).response }
         }
         let refused = await refusal { try await execute(desiredKeys: nil) }
         #expect(refused?.code == .quotaExceeded)
@@ -123,7 +123,7 @@ import Testing
         try await bench.modify(saved)
         let names = (0..<60).map { "p\($0)" } + ["p4", "p5"]
         let request = LookupRecordsRequest(recordNames: names, zoneID: Bench.garden)
-        let results = try await bench.read { try $0.lookupRecords(request, in: $1, $2).results }
+        let results = try await bench.read { try $0.records.lookup(request, in: $1, $2).results }
         #expect(results.map(\.recordName) == names)
         let words = (0..<60).map { $0.isMultiple(of: 2) ? "saved" : "NOT_FOUND" }
         #expect(results.map(\.word) == words + ["saved", "NOT_FOUND"])

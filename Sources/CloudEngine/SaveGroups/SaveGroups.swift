@@ -9,11 +9,14 @@ package struct SaveGroupRefused: Error {
     package let response: ModifyRecordsResponse
 }
 
-extension Engine {
+/// Requests that are saved together: the last one executes those that were staged before it.
+package struct SaveGroups: Sendable {
+    let rules: RecordRules
+
     /// Refuses a request that cannot be part of a group.
-    func check(_ group: SaveGroup, _ request: ModifyRecordsRequest, in zone: StoredZone, _ call: Call) throws(WireError) {
-        guard (1...max(1, limits.requestsPerSaveGroup)).contains(group.parts), (0..<group.parts).contains(group.part) else {
-            throw WireError(.badRequest, "a group has at most \(limits.requestsPerSaveGroup) requests", nativeCode: .limitExceeded)
+    private func check(_ group: SaveGroup, _ request: ModifyRecordsRequest, in zone: StoredZone, _ call: Call) throws(WireError) {
+        guard (1...max(1, rules.limits.requestsPerSaveGroup)).contains(group.parts), (0..<group.parts).contains(group.part) else {
+            throw WireError(.badRequest, "a group has at most \(rules.limits.requestsPerSaveGroup) requests", nativeCode: .limitExceeded)
         }
         guard !group.id.isEmpty, group.id.utf8.count <= 255 else { throw WireError(.badRequest, "the id of a group has 1 to 255 bytes") }
         guard !zone.isDefault || call.partition.scope == .public else {
@@ -30,16 +33,16 @@ extension Engine {
     ) throws -> ModifyRecordsResponse {
         let zone = try ZoneAccess(unit, call).liveZone(request.zoneID)
         try check(group, request, in: zone, call)
-        try limits.checkCount(request.operations.count, of: "operations", atMost: limits.operationsPerRequest)
+        try rules.limits.checkCount(request.operations.count, of: "operations", atMost: rules.limits.operationsPerRequest)
         let key = call.key(of: group)
         let others = try unit.stagedSizes(of: key).filter { $0.part != group.part }
         guard others.allSatisfy({ $0.parts == group.parts }) else {
             throw WireError(.badRequest, "the requests of a group have one number of parts")
         }
         let bytes = others.reduce(body.count) { $0 + $1.bytes }
-        guard bytes <= limits.saveGroupBytes else {
+        guard bytes <= rules.limits.saveGroupBytes else {
             throw WireError(
-                .badRequest, "the requests of a group have more than \(limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
+                .badRequest, "the requests of a group have more than \(rules.limits.saveGroupBytes) bytes", nativeCode: .limitExceeded)
         }
         let waiting = try makeRoom(forGroupOf: bytes, key, in: unit)
         let growth = try growth(
@@ -54,12 +57,12 @@ extension Engine {
     /// - Returns: The user's other groups.
     private func makeRoom(forGroupOf bytes: Int, _ key: StagedGroupKey, in unit: any PartitionWriter) throws -> ArraySlice<StagedGroup> {
         var groups = try unit.stagedGroups(ofUser: key.userRecordName).filter { $0.key != key }[...]
-        for group in groups.filter({ $0.key.deviceID == key.deviceID }).dropLast(max(0, limits.saveGroupsPerDevice - 1)) {
+        for group in groups.filter({ $0.key.deviceID == key.deviceID }).dropLast(max(0, rules.limits.saveGroupsPerDevice - 1)) {
             try unit.removeStaged(group.key)
             groups.removeAll { $0.key == group.key }
         }
         while let oldest = groups.first,
-            groups.count >= limits.saveGroupsPerUser || groups.reduce(bytes, { $0 + $1.bytes }) > limits.stagedBytesPerUser
+            groups.count >= rules.limits.saveGroupsPerUser || groups.reduce(bytes, { $0 + $1.bytes }) > rules.limits.stagedBytesPerUser
         {
             try unit.removeStaged(oldest.key)
             groups.removeFirst()
@@ -77,13 +80,13 @@ extension Engine {
     ) throws -> Int {
         let saved = request.operations.filter { ![.delete, .forceDelete].contains($0.kind) }.map(\.record)
         let largest = saved.reduce(0) { $0 + RecordSize.bytes(of: $1) }
-        guard !call.caller.isOperator, let left = try Quotas(limits: limits).bytesLeft(of: call.partition, in: unit),
+        guard !call.caller.isOperator, let left = try rules.quotas.bytesLeft(of: call.partition, in: unit),
             staged + largest > left
         else {
             return largest
         }
         // Fields that replace others add the difference.
-        let stored = try RecordGroups.allRecords(named: saved.map(\.recordName), in: zone, unit, memoryMax: limits.storedMemoryMax)
+        let stored = try RecordGroups.allRecords(named: saved.map(\.recordName), in: zone, unit, memoryMax: rules.limits.storedMemoryMax)
         let growth = saved.reduce(0) { sum, record in
             guard var replaced = stored[record.recordName]?.record, !replaced.isDeleted else { return sum + RecordSize.bytes(of: record) }
             replaced.fields = replaced.fields.filter { record.fields[$0.key] != nil }
@@ -97,7 +100,7 @@ extension Engine {
     ///
     /// - Parameter last: The last request; the others are staged.
     /// - Throws: ``SaveGroupRefused`` for an atomic group of which operations were refused: then the transaction is to be undone.
-    package func modifyRecords(
+    package func execute(
         _ last: ModifyRecordsRequest, _ group: SaveGroup, in unit: any PartitionWriter, _ call: Call
     ) throws -> Outcome<ModifyRecordsResponse> {
         let zone = try ZoneAccess(unit, call).liveZone(last.zoneID)
@@ -126,10 +129,10 @@ extension Engine {
                 }
             }
             request.atomic = false
-            let outcome = try modifyRecords(request, in: unit, call)
+            let outcome = try RecordRequests(rules: rules).modify(request, in: unit, call)
             // Requests that change little of large records are short, and their responses have whole records.
             memory += outcome.response.results.reduce(0) { $0 + ($1.shownRecord.map(RecordSize.memory) ?? 0) }
-            guard memory <= limits.storedMemoryMax else { throw RecordGroups.tooLargeTogether }
+            guard memory <= rules.limits.storedMemoryMax else { throw RecordGroups.tooLargeTogether }
             combined.add(outcome)
             failures += outcome.response.results.filter { if case .failure = $0 { true } else { false } }
             // The next request follows this one.
@@ -140,7 +143,7 @@ extension Engine {
             response.results = failures
             // The caller learns of deletions by refusals, which a restored server may lack.
             if call.capabilities.contains(.lostHistory), call.partition.scope == .private, !zone.isDefault {
-                response.syncToken = try tokens.token(of: zone, in: unit, call.feed(of: zone, in: unit))
+                response.syncToken = try rules.tokens.token(of: zone, in: unit, call.feed(of: zone, in: unit))
             }
             throw SaveGroupRefused(response: response)
         }

@@ -3,9 +3,12 @@
 
 import CloudWire
 
-extension Engine {
+/// Finds references that keep record types and fields from being removed.
+package struct RemovalObstacles: Sendable {
     /// More reasons than these help no operator, and a database may have one for each of its records.
     private static let reasonsMax = 20
+
+    let limits: Limits
 
     /// Finds in one slice of a partition's records the reasons for which types cannot be removed.
     ///
@@ -17,7 +20,7 @@ extension Engine {
     ///
     /// - Parameter place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.
-    package func findObstacles(
+    package func find(
         to parts: RemovedParts, after place: RecordPlace?, in view: any PartitionReader, _ reasons: inout Set<String>
     ) throws -> RecordPlace? {
         guard reasons.count < Self.reasonsMax else { return nil }

@@ -3,49 +3,23 @@
 
 import CloudWire
 
-extension Engine {
-    /// The schema of the partition's container and environment.
-    package func schema(in view: any PartitionReader) throws -> ContainerSchema {
-        var schema = ContainerSchema(roles: Set(try view.roles()))
-        for recordType in try view.recordTypes() {
-            schema.types[recordType] = ContainerSchema.RecordType(
-                schema: try view.schema(ofType: recordType) ?? RecordTypeSchema(),
-                grants: try view.grants(ofType: recordType) ?? .standard(ofType: recordType))
-        }
-        return schema.completed
-    }
-
-    /// Puts a schema in place of the one there is.
-    ///
-    /// - Returns: What changed.
-    package func store(_ schema: ContainerSchema, in unit: any PartitionWriter) throws -> [SchemaChange] {
-        let (old, new) = (try self.schema(in: unit), schema.completed)
-        for role in old.roles.subtracting(new.roles) { try unit.removeRole(role) }
-        for role in new.roles.subtracting(old.roles).sorted() { try unit.addRole(role) }
-        for recordType in old.types.keys where new.types[recordType] == nil {
-            try unit.save(nil, ofType: recordType)
-            try unit.forgetGrants(ofType: recordType)
-        }
-        for (recordType, type) in new.types where type != old.types[recordType] {
-            try unit.save(type.schema, ofType: recordType)
-            try unit.setGrants(type.grants, ofType: recordType)
-        }
-        return old.changes(to: new)
-    }
-
+/// Removes values of removed fields, and records of removed types.
+package struct RemovedValues: Sendable {
     /// Records of one removal.
     private static let recordsPerRemoval = 25
 
+    let rules: RecordRules
+
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
-    /// Does not check references to the records: see ``findObstacles(to:after:in:_:)``.
+    /// Does not check references to the records: see ``RemovalObstacles/find(to:after:in:_:)``.
     ///
     /// - Parameters:
     ///   - parts: One of ``RemovedParts/passes``.
     ///   - place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.
     /// - Throws: `SchemaRefused` if a record or value cannot be removed; then the slice stays as it is.
-    package func removeValues(
+    package func remove(
         of parts: RemovedParts, after place: RecordPlace?, in unit: any PartitionWriter, _ call: Call
     ) throws -> RecordPlace? {
         let records = try unit.records(after: place, limit: Self.recordsPerRemoval)
@@ -65,7 +39,7 @@ extension Engine {
         var remaining = operations
         // Each batch changes the zone.
         while !remaining.isEmpty, let zone = try unit.zone(named: name) {
-            var batch = try RecordBatch(remaining, zone: zone, self, unit, call, for: .schemaRemoval)
+            var batch = try RecordBatch(remaining, zone: zone, rules, unit, call, for: .schemaRemoval)
             try batch.decideAll()
             _ = try batch.write()
             var refused: [RecordOperation] = []
@@ -83,13 +57,13 @@ extension Engine {
         }
     }
 
-    /// Counts in one slice of a partition's records what ``removeValues(of:after:in:_:)`` would remove.
+    /// Counts in one slice of a partition's records what ``remove(of:after:in:_:)`` would remove.
     ///
     /// - Returns: Where this slice ends; nil after the last.
-    package func countRemovals(
+    package func count(
         of parts: RemovedParts, after place: RecordPlace?, in view: any PartitionReader, _ counts: inout SchemaRemovals
     ) throws -> RecordPlace? {
-        let records = try view.records(after: place, limit: limits.operationsPerRequest)
+        let records = try view.records(after: place, limit: rules.limits.operationsPerRequest)
         for (_, record) in records {
             guard let operation = parts.operation(on: record) else { continue }
             if operation.kind == .forceDelete {
