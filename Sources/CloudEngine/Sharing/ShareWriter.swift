@@ -3,7 +3,7 @@
 
 import CloudWire
 
-/// Stores a share whose participants or requesters changed, outside of a batch of records.
+/// Stores a share with other participants or requesters, outside of a batch of records.
 struct ShareWriter {
     private let zone: StoredZone
     private let unit: any PartitionWriter
