@@ -58,10 +58,10 @@ struct ConsentPages {
     /// Takes the request out of the budget of its account, or of its network without one.
     private func visit(_ request: ServiceRequest) async throws -> Visit? {
         guard let visit = try await session(of: request) else {
-            try service.takeBudget(ofPagesFrom: request.network)
+            try service.budgets.take(ofPagesFrom: request.network)
             return nil
         }
-        try service.takeBudget(ofAccount: visit.session.account)
+        try service.budgets.take(ofAccount: visit.session.account)
         return visit
     }
 
@@ -149,7 +149,7 @@ struct ConsentPages {
             // Sessions of other uses are not this page's to end.
             if let ended {
                 try await console.storage.endSessions(ofUser: visit.accountName, id: ended.id)
-                try await service.audit(
+                try await service.audit.append(
                     "consent.ended", by: .account(visit.accountName), network: request.network, subject: "consent \(ended.id)")
             }
             return Page.redirect(Self.path)

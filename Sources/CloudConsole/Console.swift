@@ -140,7 +140,7 @@ package struct Console: PageResponder {
     /// A page for browsers without a session: it counts against the budget of their network.
     private func anonymous(_ request: ServiceRequest, _ respond: () async -> ServiceResponse) async -> ServiceResponse {
         do throws(WireError) {
-            try service.takeBudget(ofPagesFrom: request.network)
+            try service.budgets.take(ofPagesFrom: request.network)
         } catch {
             return Page.problem(error)
         }

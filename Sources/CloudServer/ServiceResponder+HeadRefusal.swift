@@ -11,7 +11,7 @@ extension ServiceResponder {
     /// Refuses requests of an overloaded server, and counts the others that wait for storage.
     var judge: HeadRefusalHandler.Judge {
         HeadRefusalHandler.Judge { head, address in
-            guard CloudService.isAdmitted(path: head.uri) else { return .admitted(isCounted: false) }
+            guard HeadRefusals.isAdmitted(path: head.uri) else { return .admitted(isCounted: false) }
             return refusal(of: head, from: address).map { .refused($0) } ?? .admitted(isCounted: true)
         } requestArrived: {
             service.admission.enter()
@@ -34,7 +34,7 @@ extension ServiceResponder {
             authorization: head.headers.first(name: HeaderNames.authorization),
             keyID: head.headers.first(name: HeaderNames.requestKeyID),
             network: proxies.sender(NetworkAddress(address), forwarded: head.headers["x-forwarded-for"])?.network ?? "")
-        guard let refused = service.refusal(of: claim), case .bytes(let body) = refused.body else { return nil }
+        guard let refused = service.headRefusals.refusal(of: claim), case .bytes(let body) = refused.body else { return nil }
         var fields = HTTPFields()
         SecurityHeaders.add(to: &fields, isSecure: speaksTLS || head.headers.first(name: "x-forwarded-proto") == "https")
         metrics.count(endpoint: refused.endpoint, status: refused.status, took: ContinuousClock.now - start)

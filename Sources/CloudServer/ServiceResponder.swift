@@ -100,7 +100,7 @@ package struct ServiceResponder: HTTPResponder {
 
     /// Cancels a long request when its client disconnects: a poll leaves its notification for the next poll, and a query ends.
     private func answer(to request: ServiceRequest, _ context: ServiceContext) async -> ServiceResponse {
-        guard CloudService.endsWithItsClient(request) else { return await service.respond(to: request) }
+        guard request.endsWithItsClient else { return await service.respond(to: request) }
         let service = service
         return await running.respond(context) { await service.respond(to: request) }
     }

@@ -21,18 +21,13 @@ package struct CloudService: Sendable {
             self.now = now
             self.randomBytes = randomBytes
         }
+
+        /// A version 4 UUID in upper case.
+        func makeIdentifier() -> String { UUIDText.text(randomBytes(16), version: 4) }
     }
 
-    package let engine: Engine
-    let storage: any EngineStorage
-    let accounts: any AccountStorage
+    let core: ServiceCore
     let assets: any AssetStorage
-    let push: any PushBus
-    package let surroundings: Surroundings
-    /// Offered extensions of the documented protocol.
-    let offered: Set<Capability>
-    /// The protocol that is offered.
-    package let profile: ServiceProfile
     let containerRules: ContainerRules
     /// Nil if people sign in with passwords of this server only.
     let identitySignIn: IdentitySignIn?
@@ -41,7 +36,7 @@ package struct CloudService: Sendable {
     let refusals = RefusalGate()
     /// Writes events of the audit log to the process's log, too.
     let auditLog: @Sendable (AuditEvent) -> Void
-    let budgets: RequestBudgets
+    let requestBudgets: RequestBudgets
     let memory: RequestMemory
     let streams: OpenCounts
     let accountStreams = OpenCounts(atMost: Self.streamsPerAccount)
@@ -51,7 +46,7 @@ package struct CloudService: Sendable {
     let reservations = UploadReservations()
     let indexBuilds = IndexBuilds()
     /// Nil for a service that makes no snapshots.
-    let snapshots: ZoneSnapshots?
+    let zoneSnapshots: ZoneSnapshots?
 
     package init(
         engine: Engine, storage: any EngineStorage, accounts: any AccountStorage, assets: any AssetStorage,
@@ -60,25 +55,25 @@ package struct CloudService: Sendable {
         snapshots: (any SnapshotStorage)? = nil,
         auditLog: @escaping @Sendable (AuditEvent) -> Void = { _ in }
     ) {
-        self.profile = profile
+        let offers = profile.offered(offered)
+        core = ServiceCore(
+            engine: engine, storage: storage, accounts: accounts, push: push, surroundings: surroundings,
+            offered: snapshots == nil ? offers.subtracting([.snapshots]) : offers, profile: profile)
         self.identitySignIn = identitySignIn
         self.auditLog = auditLog
-        self.engine = engine
-        self.storage = storage
-        self.accounts = accounts
         self.assets = assets
-        self.push = push
-        self.surroundings = surroundings
-        let offers = profile.offered(offered)
-        self.offered = snapshots == nil ? offers.subtracting([.snapshots]) : offers
-        self.snapshots = offers.contains(.snapshots) ? snapshots.map { ZoneSnapshots($0, engine.limits) } : nil
+        zoneSnapshots = offers.contains(.snapshots) ? snapshots.map { ZoneSnapshots($0, engine.limits) } : nil
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage, networks: storage as? any NetworkStorage)
         memory = RequestMemory(bytesMax: engine.limits.requestMemoryBytes)
         streams = OpenCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
-        budgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
+        requestBudgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
     }
+
+    package var engine: Engine { core.engine }
+    package var surroundings: Surroundings { core.surroundings }
+    package var profile: ServiceProfile { core.profile }
 
     /// Push streams of one account, with any container: the limit of the hub is for each container, and the limit of connections isn't for
     /// those of a gateway.
@@ -87,48 +82,29 @@ package struct CloudService: Sendable {
     /// Bytes of memory that requests and unsent responses take now.
     package var requestMemoryInUse: Int { memory.bytes }
 
-    /// Extensions of the documented protocol that a request asks for. Unknown names are skipped.
-    func capabilities(askedBy request: ServiceRequest) -> Set<Capability> {
-        request.header(HeaderNames.capabilities).map { Capability.parse($0).intersection(offered) } ?? []
-    }
-
     /// Responds to a request. It never throws: any failure is a response.
     package func respond(to request: ServiceRequest) async -> ServiceResponse {
-        let uuid = Self.makeIdentifier(surroundings)
-        if request.method == "OPTIONS" { return Self.preflight(request) }
+        let uuid = surroundings.makeIdentifier()
+        if request.method == "OPTIONS" { return OriginHeaders.preflight(request) }
         var request = request
         request.requestUUID = uuid
         var response: ServiceResponse
         do {
             response = try await route(request)
         } catch {
-            response = self.response(to: error, uuid: uuid)
+            response = errors.response(to: error, uuid: uuid)
         }
-        if response.endpoint.isEmpty { response.endpoint = Self.endpoint(ofPath: request.path) }
+        if response.endpoint.isEmpty { response.endpoint = ServiceResponse.endpoint(ofPath: request.path) }
         response.requestUUID = uuid
         response.headers.append((HeaderNames.requestUUID, uuid))
-        if hasLiveKeys(request) { response.headers.append((HeaderNames.version, "1.0")) }
-        let granted = capabilities(askedBy: request)
+        if core.hasLiveKeys(request) { response.headers.append((HeaderNames.version, "1.0")) }
+        let granted = core.capabilities(askedBy: request)
         if !granted.isEmpty { response.headers.append((HeaderNames.capabilities, Capability.headerValue(granted))) }
         if granted.contains(.serverTime) { response.headers.append((HeaderNames.serverTime, String(surroundings.now()))) }
         if granted.contains(.serverIdentity) { response.headers.append((HeaderNames.serverIdentity, engine.serverIdentity)) }
-        response.headers.append(contentsOf: Self.originHeaders(request))
+        response.headers.append(contentsOf: OriginHeaders.headers(of: request))
         response.headers = profile.headers(response.headers)
         return response
-    }
-
-    private func response(to error: any Error, uuid: String) -> ServiceResponse {
-        switch error {
-        case let error as WireError: return response(to: error, uuid: uuid)
-        case let failure as StorageFailure: return response(to: failure, uuid: uuid)
-        case is CancellationError:
-            // The client is gone, or does not wait any more. A delay would hold back its other requests.
-            return response(to: WireError(.internalError, "the request was cancelled"), uuid: uuid)
-        default:
-            var response = response(to: WireError(.internalError, "the request could not be carried out"), uuid: uuid)
-            response.failure = StorageFailure(.unavailable, "unexpected error of type \(type(of: error))")
-            return response
-        }
     }
 
     /// Adds the sender for the log and the next web auth token to the response, also to that of an error: the request used its token up, and
@@ -143,7 +119,7 @@ package struct CloudService: Sendable {
             // The caller counts failures of a network.
             throw error
         } catch {
-            response = self.response(to: error, uuid: request.requestUUID)
+            response = errors.response(to: error, uuid: request.requestUUID)
         }
         if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
         response.sender = credentials.requestSender
@@ -151,18 +127,15 @@ package struct CloudService: Sendable {
         return response
     }
 
-    /// Whether the response is for a program that may be written for the live service.
-    func hasLiveKeys(_ request: ServiceRequest) -> Bool { profile.alwaysHasLiveKeys || request.header(HeaderNames.capabilities) == nil }
-
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
         if request.path == OpenAPIDocument.path, request.method == "GET" {
-            try takeBudget(of: .network("\(request.network) documents"))
+            try budgets.take(of: .network("\(request.network) documents"))
             return .json(OpenAPIDocument.bytes, endpoint: "openapi")
         }
         if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) || request.path.hasPrefix(CourierAddress.prefix) {
-            try takeBudget(of: .network("\(request.network) addresses"))
+            try budgets.take(of: .network("\(request.network) addresses"))
             return request.path.hasPrefix(AssetPath.prefix) ? try await respondToAsset(request) : try await respondToCourier(request)
         }
         if let refusal = refusalOfCoding(request) { return refusal }
@@ -171,7 +144,7 @@ package struct CloudService: Sendable {
             return try await respondToDatabase(request)
         } catch let error as WireError where error.code == .authenticationFailed {
             // Guesses count, so that a network that makes too many of them learns nothing more.
-            try takeBudget(of: .network("\(request.network) failures"))
+            try budgets.take(of: .network("\(request.network) failures"))
             throw error
         }
     }
@@ -182,7 +155,7 @@ package struct CloudService: Sendable {
     private func refusalOfCoding(_ request: ServiceRequest) -> ServiceResponse? {
         guard let coding = request.header("content-encoding"), !coding.isEmpty, coding.lowercased() != "identity" else { return nil }
         let error = WireError(.badRequest, "a request body is sent as it is: the only Content-Encoding that is accepted is identity")
-        var response = response(to: error, uuid: request.requestUUID)
+        var response = errors.response(to: error, uuid: request.requestUUID)
         response.status = 415
         // Source: RFC 9110, section 12.5.3.
         response.headers.append(("Accept-Encoding", "identity"))
@@ -199,53 +172,5 @@ package struct CloudService: Sendable {
         let terms = WorkTerms(requester: "", milliseconds: Self.readyMilliseconds)
         _ = try await storage.readBriefly(partition, terms) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
-    }
-
-    func response(to error: WireError, uuid: String) -> ServiceResponse {
-        var error = error
-        error.uuid = uuid
-        var form = AnswerForm()
-        form.isDocumentedOnly = profile.hasDocumentedMembersOnly
-        var response = ServiceResponse.json(error.encoded(as: form), status: error.code.httpStatus, endpoint: "")
-        response.errorCode = error.code.rawValue
-        if let seconds = error.retryAfter {
-            response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up)))))
-        }
-        return response
-    }
-
-    func response(to failure: StorageFailure, uuid: String) -> ServiceResponse {
-        var response = response(to: Self.wireError(for: failure), uuid: uuid)
-        response.failure = failure
-        return response
-    }
-
-    static func wireError(for failure: StorageFailure) -> WireError {
-        switch failure.code {
-        case .busy: WireError(.tryAgainLater, "the server is busy", retryAfter: 1)
-        case .full: WireError(.tryAgainLater, "the server has no room left", retryAfter: 60)
-        case .moved, .arriving: WireError(.tryAgainLater, "the server continues on another database in a moment", retryAfter: 1)
-        case .inDoubt:
-            // To older clients the server is busy: they retry.
-            WireError(
-                .tryAgainLater, "the connection to the database was lost during the commit: the request may have been carried out",
-                retryAfter: 1, nativeCode: .serverResponseLost)
-        case .objectStore: WireError(.tryAgainLater, "the server cannot reach the files of assets", retryAfter: 5)
-        case .corrupt, .unavailable, .newerFormat, .inUse, .notWritable, .nameTaken, .unknownName:
-            WireError(.internalError, "the server could not read or write its data")
-        }
-    }
-
-    /// The operation of a path without what identifies a container or a person.
-    static func endpoint(ofPath path: String) -> String {
-        if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
-        if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
-        if path.hasPrefix(CourierAddress.prefix) { return "courier" }
-        return path.hasPrefix(AssetPath.prefix) ? "asset" : "unknown"
-    }
-
-    /// A version 4 UUID in upper case.
-    static func makeIdentifier(_ surroundings: Surroundings) -> String {
-        UUIDText.text(surroundings.randomBytes(16), version: 4)
     }
 }

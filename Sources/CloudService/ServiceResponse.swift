@@ -53,3 +53,13 @@ package struct ServiceResponse: Sendable {
             status: status, headers: [(HeaderNames.contentType, HeaderNames.json)], body: .bytes(bytes), endpoint: endpoint)
     }
 }
+
+extension ServiceResponse {
+    /// The operation of a path without what identifies a container or a person.
+    static func endpoint(ofPath path: String) -> String {
+        if let path = try? ServicePath(parsing: path) { return path.operation.rawValue }
+        if let path = try? DevicePath(parsing: path) { return path.operation.rawValue }
+        if path.hasPrefix(CourierAddress.prefix) { return "courier" }
+        return path.hasPrefix(AssetPath.prefix) ? "asset" : "unknown"
+    }
+}

@@ -64,7 +64,7 @@ import Testing
 
     @Test(arguments: [("", 0), ("{}", 1), (#"{"a":[1,2,3],"b":{"c":","}}"#, 7), ("[[[[", 4)])
     func valuesAreCountedBeforeTheyAreDecoded(_ text: String, _ count: Int) {
-        #expect(CloudService.valuesAtMost(in: Array(text.utf8)) == count)
+        #expect(RequestBodies.valuesAtMost(in: Array(text.utf8)) == count)
     }
 
     @Test func onlyRecordsAreLong() {

@@ -26,21 +26,21 @@
             let (first, second) = (try Village(limits: limits, place: place), try Village(limits: limits, place: place))
             let mia = try await first.villager("mia")
             let there = Village.Villager(village: second, account: mia.account, token: mia.token, name: mia.name)
-            for village in [first, second] { try await village.service.exchangeBudgets() }
+            for village in [first, second] { try await village.service.budgets.exchange() }
             // Both know the sender from now on.
             #expect(await Self.accepted(there, of: 1) == 1)
-            try await second.service.exchangeBudgets()
+            try await second.service.budgets.exchange()
             #expect(await Self.accepted(mia, of: 30) == 30)
-            try await first.service.exchangeBudgets()
+            try await first.service.budgets.exchange()
             #expect(await Self.accepted(there, of: 10) == 10)
-            try await second.service.exchangeBudgets()
+            try await second.service.budgets.exchange()
             let rest = await Self.accepted(there, of: 60)
             #expect(rest < 60 - 30 - 10)
             #expect(rest > 10)
-            try await second.service.exchangeBudgets()
+            try await second.service.budgets.exchange()
             // The first process learns with its next requests.
             _ = await Self.accepted(mia, of: 1)
-            try await first.service.exchangeBudgets()
+            try await first.service.budgets.exchange()
             #expect(await Self.accepted(mia, of: 10) == 0)
         }
     }

@@ -11,10 +11,10 @@ import Testing
 @Suite struct StorageFailureTests {
     /// Present clients replay the request with its key. To older ones the server is busy, so that they retry, too.
     @Test func aCommitInDoubtDiffersFromABusyServer() throws {
-        let error = try WireError(json: CloudService.wireError(for: .inDoubt).encoded())
+        let error = try WireError(json: ErrorResponses.wireError(for: .inDoubt).encoded())
         #expect(error.code == .tryAgainLater)
         #expect(error.retryAfter == 1)
         #expect(AppErrorCode(error) == .serverResponseLost)
-        #expect(AppErrorCode(CloudService.wireError(for: StorageFailure(.busy, "busy"))) == .serviceUnavailable)
+        #expect(AppErrorCode(ErrorResponses.wireError(for: StorageFailure(.busy, "busy"))) == .serviceUnavailable)
     }
 }

@@ -31,7 +31,7 @@ struct ConsentPage {
                         problem: "The consent is for \(consent.containerIdentifier) in \(consent.environment.rawValue). Enter it there.",
                         status: 400)
                 }
-                try await parent.service.audit(
+                try await parent.service.audit.append(
                     "consent.used", by: .account(visit.profile.accountName), network: visit.request.network,
                     subject: "\(parent.container) \(parent.environment.rawValue)" + Self.auditText(consent))
                 return Page.redirect(

@@ -20,7 +20,7 @@ extension ConsolePages {
             : visit.path.dropFirst().first ?? visit.fields["account"] ?? "server"
         let isOfCredentials = page == "users" || page == "tokens"
         let credential = visit.isPost && isOfCredentials ? visit.fields["id"].flatMap { $0.isEmpty ? nil : ", \($0)" } ?? "" : ""
-        try await console.service.audit(
+        try await console.service.audit.append(
             "console.\(page).\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
             subject: subject + credential, outcome: outcome)
     }

@@ -26,7 +26,7 @@ extension ConsolePages {
         else { return nil }
         console.service.noteUse(ofSession: found.id, by: request)
         // Requests of the protocol take theirs when they are answered, as JSON.
-        if !PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: found.session.account) }
+        if !PageRequests.isOne(request) { try console.service.budgets.take(ofAccount: found.session.account) }
         let isPost = request.method == "POST"
         let path = request.path.split(separator: "/").dropFirst().map { QueryItems.decode($0) ?? "" }
         // Of other people than operators, only the form of Sign out is read.

@@ -89,15 +89,15 @@ struct ConsolePages {
 
     private func answer(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/console/signin" || request.path == FirstRun.path {
-            try console.service.takeBudget(ofPagesFrom: request.network)
+            try console.service.budgets.take(ofPagesFrom: request.network)
             guard request.path == FirstRun.path else { return Page.ofSignIn(try await signIn(request)) }
             return Page.ofSignIn(try await FirstRunPages(pages: self).respond(to: request))
         }
         guard let visit = try await visit(request) else {
-            try console.service.takeBudget(ofPagesFrom: request.network)
+            try console.service.budgets.take(ofPagesFrom: request.network)
             if PageRequests.isOne(request) {
                 if OperatorKeys.key(of: request) != nil {
-                    try await console.service.audit(
+                    try await console.service.audit.append(
                         "console.api.key", by: .anonymous, network: request.network, subject: "unknown key", outcome: .refused)
                 }
                 throw WireError(.authenticationRequired, "request needs authorization")
@@ -107,7 +107,7 @@ struct ConsolePages {
         }
         // Other people than operators sign out with the refusal's own button.
         guard visit.profile.isOperator || visit.path == ["signout"] else {
-            if PageRequests.isOne(request) { try console.service.takeBudget(ofAccount: visit.account) }
+            if PageRequests.isOne(request) { try console.service.budgets.take(ofAccount: visit.account) }
             try await audit(visit, outcome: .refused)
             let text = "This console is for operators. An operator makes you one with 'tarn user profile NAME --operator'."
             if PageRequests.isOne(request) { throw WireError(.accessDenied, text) }

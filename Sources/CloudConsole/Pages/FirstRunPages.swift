@@ -20,7 +20,7 @@ struct FirstRunPages {
         switch console.firstRun.check(secret, console.service) {
         case .valid: break
         case .invalid:
-            try await console.service.audit(
+            try await console.service.audit.append(
                 "console.first-run", by: .anonymous, network: request.network, subject: "server", outcome: .refused)
             return Self.expired
         case .throttled:
@@ -48,7 +48,7 @@ struct FirstRunPages {
             return page(secret, name: name, problem: "The account \(name) exists. \(remedy)", isClaimable: isClaimable)
         }
         console.firstRun.close()
-        try await console.service.audit(
+        try await console.service.audit.append(
             form["claim"] == nil ? "console.first-run" : "console.first-run.claim", by: .account(name), network: request.network,
             subject: name)
         let result = try await console.service.signIn(name: name, password: password, to: .console(isKept: false), network: request.network)

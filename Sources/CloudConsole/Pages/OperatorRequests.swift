@@ -50,7 +50,7 @@ struct OperatorRequests {
     }
 
     private func audit(_ operation: String, _ subject: String, _ outcome: AuditEvent.Outcome) async throws {
-        try await pages.console.service.audit(
+        try await pages.console.service.audit.append(
             "console.api.\(operation)", by: .account(visit.profile.accountName), network: visit.request.network, subject: subject,
             outcome: outcome)
     }

@@ -33,7 +33,7 @@ struct PageRequests {
             guard visit.isByKey || ConstantTime.areEqual(visit.request.header(Self.codeHeader) ?? "", visit.form) else {
                 throw WireError(.accessDenied, "the request is of another session: load the page again")
             }
-            try pages.console.service.takeBudget(ofAccount: visit.account)
+            try pages.console.service.budgets.take(ofAccount: visit.account)
             if let name = OperatorRequests.name(in: visit.request) {
                 return try await OperatorRequests(pages: pages, visit: visit).respond(to: name)
             }
@@ -45,7 +45,7 @@ struct PageRequests {
             (target.container, target.environment) = (path.containerIdentifier, path.environment)
             let call = try await target.call(path.scope, path.operation.changesData ? .writing : .reading)
             let verb = path.operation.rawValue.replacing("/", with: ".")
-            try await pages.console.service.audit(
+            try await pages.console.service.audit.append(
                 "console.api.\(verb)", by: .account(visit.profile.accountName), network: visit.request.network,
                 subject: "\(path.containerIdentifier) \(path.environment.rawValue) \(path.scope.rawValue)"
                     + (path.scope == .public ? "" : ConsentPage.auditText(target.consent)))

@@ -160,7 +160,7 @@ extension CloudService {
             return WireError(.exists, "A user named \(user ?? "") exists: choose another name.")
         case let failure as StorageFailure where failure.code == .unknownName:
             return WireError(.notFound, user.map { "\($0): \(failure.what)." } ?? failure.what)
-        case let failure as StorageFailure: return wireError(for: failure)
+        case let failure as StorageFailure: return ErrorResponses.wireError(for: failure)
         default: return WireError(.internalError, "the request could not be carried out")
         }
     }

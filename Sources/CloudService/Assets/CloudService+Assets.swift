@@ -90,7 +90,7 @@ extension CloudService {
                 failure == .missingFile
                 ? WireError(.notFound, "the file of the asset is missing")
                 : WireError(.tryAgainLater, "the server does not have its files now", retryAfter: Self.missingFolderRetrySeconds)
-            var response = response(to: error, uuid: request.requestUUID)
+            var response = errors.response(to: error, uuid: request.requestUUID)
             response.failure = failure
             return response
         }

@@ -46,8 +46,8 @@ extension CloudService {
         let now = surroundings.now()
         let until = now + Int64(hours) * 3_600_000
         let use = SessionUse.consent(containerIdentifier: containerIdentifier, until: until)
-        try await audit(
-            "consent.given", by: .account(try await auditSubject(ofAccount: session.account)), network: network,
+        try await audit.append(
+            "consent.given", by: .account(try await audit.subject(ofAccount: session.account)), network: network,
             subject: "\(containerIdentifier) \(environment.rawValue) \(hours) h")
         // The session ends with its token's time or the consent's, whichever is first.
         let token = try await startSession(
@@ -99,11 +99,11 @@ extension CloudService {
         }
         try await throttle.end(attempt, isRight: device != nil, now: now, allowed: allowed)
         guard let device else {
-            try await audit("consent.sign-in", by: .anonymous, network: network, subject: "unknown device", outcome: .refused)
+            try await audit.append("consent.sign-in", by: .anonymous, network: network, subject: "unknown device", outcome: .refused)
             throw WireError(.authenticationFailed, "the device token is wrong or was revoked")
         }
-        try await audit(
-            "consent.sign-in", by: .account(try await auditSubject(ofAccount: device.account)), network: network, subject: "consent page")
+        try await audit.append(
+            "consent.sign-in", by: .account(try await audit.subject(ofAccount: device.account)), network: network, subject: "consent page")
         return try await startSession(
             WebSession(
                 account: device.account, use: .consentPage, environment: .production, isKept: false, started: now, device: device.credential

@@ -224,7 +224,7 @@ extension CloudService {
             let named = profile.acceptsDeviceNames ? request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"] : nil
             caller = Caller(
                 userRecordName: name,
-                deviceID: named.flatMap { Self.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
+                deviceID: named.flatMap { RequestText.isShortText($0) ? $0 : nil } ?? "web-" + Hex.text(accounts.sha256(id).prefix(8)))
         case .serverKey(let key):
             caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
         }
@@ -234,10 +234,10 @@ extension CloudService {
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
             caller, baseURL: request.baseURL)
         call.requester = credentials.requester(from: request.network)
-        call.capabilities = capabilities(askedBy: request)
+        call.capabilities = core.capabilities(askedBy: request)
         call.requestUUID = request.requestUUID
         call.form = AnswerForm(
-            hasLiveKeys: hasLiveKeys(request), requestUUID: request.requestUUID)
+            hasLiveKeys: core.hasLiveKeys(request), requestUUID: request.requestUUID)
         call.form.isDocumentedOnly = profile.hasDocumentedMembersOnly
         return call
     }
@@ -246,7 +246,7 @@ extension CloudService {
         let surroundings = surroundings
         return Call(
             partition: partition, caller: caller, now: surroundings.now(), baseURL: baseURL,
-            makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+            makeIdentifier: { surroundings.makeIdentifier() })
     }
 
     package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {

@@ -66,14 +66,14 @@ extension CloudService {
             person = try await self.person(query, state, signIn.provider, baseURL: baseURL)
         } catch {
             try? await throttle.end(attempt, isRight: false, now: now, allowed: allowed)
-            try await audit("provider.sign-in", by: .anonymous, network: network, subject: signIn.provider.issuer, outcome: .refused)
+            try await audit.append("provider.sign-in", by: .anonymous, network: network, subject: signIn.provider.issuer, outcome: .refused)
             guard let failure = error as? IdentityProviderFailure else { throw error }
             throw Self.wireError(for: failure)
         }
         try await throttle.end(attempt, isRight: true, now: now, allowed: allowed)
         let account = try await account(of: person, signIn, network: network)
         return (
-            try await admit(account, try await auditSubject(ofAccount: account), to: try place(of: state), network: network), state.flow
+            try await admit(account, try await audit.subject(ofAccount: account), to: try place(of: state), network: network), state.flow
         )
     }
 
@@ -106,7 +106,8 @@ extension CloudService {
         if let account = try await accounts.account(ofIdentity: person.identity) { return account }
         let identity = person.identity
         guard signIn.accounts == .created else {
-            try await audit("provider.sign-in.no-account", by: .anonymous, network: network, subject: identity.subject, outcome: .refused)
+            try await audit.append(
+                "provider.sign-in.no-account", by: .anonymous, network: network, subject: identity.subject, outcome: .refused)
             throw WireError(
                 .accessDenied,
                 "No account of this server is linked to your identity. Ask an operator to link the subject \(identity.subject) with 'tarn user identities'."
@@ -115,8 +116,8 @@ extension CloudService {
         let digest = Hex.text(accounts.sha256(Array("\(identity.issuer) \(identity.subject)".utf8)).prefix(8))
         let names = [person.preferredName].compactMap { $0 }.filter(AccountName.isValidProposal) + ["person-\(digest)"]
         let account = try await accounts.addAccount(ofIdentity: identity, names: names, now: surroundings.now())
-        try await audit(
-            "provider.account-made", by: .account(try await auditSubject(ofAccount: account)), network: network, subject: identity.subject)
+        try await audit.append(
+            "provider.account-made", by: .account(try await audit.subject(ofAccount: account)), network: network, subject: identity.subject)
         return account
     }
 

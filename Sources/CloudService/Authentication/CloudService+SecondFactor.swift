@@ -26,7 +26,7 @@ extension CloudService {
             throw WireError(.authenticationRequired, "the sign-in took too long, or the password was changed: sign in again")
         }
         let (account, place) = (challenge.account, challenge.place)
-        let subject = try await auditSubject(ofAccount: account)
+        let subject = try await audit.subject(ofAccount: account)
         try await check(code, ofAccount: account, subject, action: place.action + ".second-factor", network: network)
         return (try await startSession(of: account, subject, to: place, network: network), place)
     }
@@ -47,11 +47,11 @@ extension CloudService {
     /// - Returns: Recovery codes, shown once.
     /// - Throws: `WireError` with `.authenticationFailed` for a wrong code; with `.throttled` after too many of them.
     package func confirmSecondFactor(ofAccount account: Int64, code: String, network: String) async throws -> [String] {
-        let subject = try await auditSubject(ofAccount: account)
+        let subject = try await audit.subject(ofAccount: account)
         let codes = try await counted(ofAccount: account, subject, action: "second-factor.on", network: network) {
             try await accounts.confirmSecondFactor(ofAccount: account, code: code, now: surroundings.now())
         }
-        try await audit("second-factor.on", by: .account(subject), network: network, subject: subject)
+        try await audit.append("second-factor.on", by: .account(subject), network: network, subject: subject)
         return codes
     }
 
@@ -59,17 +59,17 @@ extension CloudService {
     ///
     /// - Throws: `WireError` as ``confirmSecondFactor(ofAccount:code:network:)``.
     package func removeSecondFactor(ofAccount account: Int64, code: String, network: String) async throws {
-        let subject = try await auditSubject(ofAccount: account)
+        let subject = try await audit.subject(ofAccount: account)
         try await check(code, ofAccount: account, subject, action: "second-factor.off", network: network)
         try await accounts.removeSecondFactor(ofUser: subject)
-        try await audit("second-factor.off", by: .account(subject), network: network, subject: subject)
+        try await audit.append("second-factor.off", by: .account(subject), network: network, subject: subject)
     }
 
     /// Checks a code of an account that is signed in already.
     ///
     /// - Throws: `WireError` as ``confirmSecondFactor(ofAccount:code:network:)``.
     package func confirmCode(_ code: String, ofAccount account: Int64, network: String) async throws {
-        try await check(code, ofAccount: account, try await auditSubject(ofAccount: account), action: "code.confirm", network: network)
+        try await check(code, ofAccount: account, try await audit.subject(ofAccount: account), action: "code.confirm", network: network)
     }
 
     private func check(_ code: String, ofAccount account: Int64, _ subject: String, action: String, network: String) async throws {
@@ -89,7 +89,7 @@ extension CloudService {
         do {
             attempt = try await throttle.begin(Self.throttleKey(ofAccount: account), from: network, now: now, allowed: allowed)
         } catch let error as WireError {
-            try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
+            try await audit.append(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
         }
         let value: Value?
@@ -101,7 +101,7 @@ extension CloudService {
         }
         try await throttle.end(attempt, isRight: value != nil, now: now, allowed: allowed)
         guard let value else {
-            try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
+            try await audit.append(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw WireError(.authenticationFailed, "the code is wrong, or it was used before")
         }
         return value

@@ -35,14 +35,14 @@ extension CloudService {
         // However a name is written, its account is one.
         let known = isName ? try await accounts.account(signingInAs: name) : nil
         // Text typed as a name may be a password: only names of accounts are written down.
-        let subject = try await auditSubject(ofAccount: known)
+        let subject = try await audit.subject(ofAccount: known)
         let attempt: PasswordThrottle.Attempt
         do {
             attempt = try await throttle.begin(
                 known.map(Self.throttleKey) ?? (isName ? PasswordThrottle.key(ofName: name) : ""), from: network, now: now, allowed: allowed
             )
         } catch let error as WireError {
-            try await audit(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
+            try await audit.append(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error
         }
         var account: Int64?
@@ -70,7 +70,7 @@ extension CloudService {
             try await throttle.end(attempt, isRight: account != nil, now: now, allowed: allowed)
         }
         guard let account else {
-            try await audit(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
+            try await audit.append(action, by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw WireError(.authenticationFailed, "the name or the password is wrong")
         }
         // After the attempt ended, so that only its owner waits for the new hash. If it cannot be stored, the old one stays.
@@ -82,11 +82,6 @@ extension CloudService {
     static func site(ofNetwork network: String) -> String { network.split(separator: ".").prefix(6).joined(separator: ".") }
 
     static func throttleKey(ofAccount account: Int64) -> String { AttemptKey.account(account) }
-
-    func auditSubject(ofAccount account: Int64?) async throws -> String {
-        guard let account, let profile = try await accounts.profile(ofAccount: account) else { return "unknown account" }
-        return profile.accountName
-    }
 
     /// Starts the session of a proven account, or requires the code of its second factor.
     func admit(_ account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> SignInResult {
@@ -100,7 +95,7 @@ extension CloudService {
     }
 
     func startSession(of account: Int64, _ subject: String, to place: SignInPlace, network: String) async throws -> String {
-        try await audit(
+        try await audit.append(
             place.action, by: .account(subject), network: network, subject: place.use.summary)
         return try await startSession(
             WebSession(

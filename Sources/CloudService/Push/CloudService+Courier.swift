@@ -67,7 +67,7 @@ extension CloudService {
         guard let credential = credentials.reference(hash: accounts.sha256) else {
             throw WireError(.authenticationRequired, "request needs authorization")
         }
-        if let clientID = message.clientID, !Self.isShortText(clientID) {
+        if let clientID = message.clientID, !RequestText.isShortText(clientID) {
             throw WireError(.badRequest, "a clientId has 1 to 128 printable ASCII characters")
         }
         if let token = message.apnsToken, token.isEmpty || token.utf8.count > 4096 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import CloudEngine
-package import CloudWire
+import CloudWire
 import Synchronization
 
 /// How many requests a caller may still send: a bucket that holds one minute's worth and fills evenly.
@@ -187,44 +186,6 @@ package protocol BudgetExchange: Sendable {
     ///
     /// - Returns: The requests of these senders that other processes have added since this process's last call about the sender.
     func exchangeRequests(_ counts: [SharedSender: Int], now: Int64) async throws -> [SharedSender: Int]
-}
-
-extension CloudService {
-    /// Whether other processes may serve the same storage.
-    package var hasOtherProcesses: Bool { storage is any BudgetExchange }
-
-    /// Exchanges request counts with the other processes. Called once a second; between two calls each process counts its own requests only.
-    package func exchangeBudgets() async throws {
-        guard let exchange = storage as? any BudgetExchange else { return }
-        let counts = budgets.removeCounts()
-        guard !counts.isEmpty else { return }
-        budgets.takeElsewhere(try await exchange.exchangeRequests(counts, now: surroundings.now()), now: surroundings.now())
-    }
-
-    /// Takes a request out of its sender's budget.
-    ///
-    /// - Throws: `WireError` with `.throttled` if none is left.
-    @discardableResult
-    func takeBudget(of sender: RequestBudgets.Sender) throws(WireError) -> RequestBudget? {
-        let budget = budgets.take(sender, now: surroundings.now())
-        if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
-        return budget
-    }
-
-    /// Takes a request of the console's API or pages out of the account's budget, which they share with all other endpoints.
-    ///
-    /// - Throws: `WireError` with `.throttled` if none is left.
-    package func takeBudget(ofAccount account: Int64) throws(WireError) {
-        try takeBudget(of: .account("\(WorkTerms.accountPrefix)\(account)"))
-    }
-
-    /// Takes a request for a page out of the budget that the anonymous browsers of a network share. Operations have another one, so that
-    /// an anonymous app doesn't keep an operator from signing in.
-    ///
-    /// - Throws: `WireError` with `.throttled` if none is left.
-    package func takeBudget(ofPagesFrom network: String) throws(WireError) {
-        try takeBudget(of: .network("\(network) pages"))
-    }
 }
 
 extension ServiceResponse {

@@ -20,7 +20,7 @@ extension CloudService {
             let lease = memory.lease(for: .account("key \(key.id)"))
             signedLease = lease
             // The signature is of the body.
-            signedBody = try await collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
+            signedBody = try await bodies.collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
         }
         let credentials = try await credentials(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
@@ -46,7 +46,7 @@ extension CloudService {
         do {
             try lease.take(bytes.count)
         } catch {
-            guard operation.repetition != .harmless else { return self.response(to: error, uuid: request.requestUUID) }
+            guard operation.repetition != .harmless else { return errors.response(to: error, uuid: request.requestUUID) }
             // The change is made: its response has about the size of its request.
             lease.takeBeyondTheLimit(bytes.count)
         }
@@ -61,7 +61,7 @@ extension CloudService {
         var response: ServiceResponse
         do {
             // First: the first request to a container stores the account's name there.
-            budget = budgets.take(credentials.sender(from: request.network), now: surroundings.now())
+            budget = requestBudgets.take(credentials.sender(from: request.network), now: surroundings.now())
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try await checkContainer(path.containerIdentifier, path.environment, credentials)
             var call = try await call(
@@ -71,24 +71,24 @@ extension CloudService {
             if !path.operation.changesRestrictions { try await checkRestriction(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
-            rememberSender(of: request, call.requester)
+            headRefusals.rememberSender(of: request, call.requester)
             if path.scope == .public, path.operation.isAboutSubscriptions { call.partition.owner = call.caller.userRecordName }
             try admission.checkRoom(for: call.requester)
             let bytesMax = path.operation.bodyBytes(engine.limits, isAnonymous: !call.caller.isSignedIn)
-            let body = if let signedBody { signedBody } else { try await collect(request, atMost: bytesMax, lease) }
+            let body = if let signedBody { signedBody } else { try await bodies.collect(request, atMost: bytesMax, lease) }
             var exchange = Exchange(
-                operation: path.operation, method: request.method, call: call, body: Self.withoutMark(body),
-                key: try profile.acceptsIdempotencyKeys ? idempotencyKey(request) : nil, credentials: credentials)
+                operation: path.operation, method: request.method, call: call, body: RequestText.withoutMark(body),
+                key: try profile.acceptsIdempotencyKeys ? RequestText.idempotencyKey(request) : nil, credentials: credentials)
             if path.operation == .zoneSnapshot {
                 (exchange.query, exchange.range) = (QueryItems(request.query), request.header(HeaderNames.range))
             }
             let asked = exchange
             response = try await admission.run(call.requester) { try await respond(to: asked) }
         } catch let error as WireError {
-            response = self.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
+            response = errors.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
             let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
-            response = self.response(to: error, uuid: request.requestUUID)
+            response = errors.response(to: error, uuid: request.requestUUID)
         }
         // Also of a request that was refused.
         if let budget { response.publish(budget) }

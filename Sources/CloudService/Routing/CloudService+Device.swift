@@ -20,7 +20,7 @@ extension CloudService {
 
     private func respond(to request: ServiceRequest, _ path: DevicePath, _ credentials: Credentials) async throws -> ServiceResponse {
         try await checkContainer(path.containerIdentifier, path.environment, credentials)
-        try takeBudget(of: credentials.sender(from: request.network))
+        try budgets.take(of: credentials.sender(from: request.network))
         var call = try await call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
             scope: .private)
@@ -34,7 +34,7 @@ extension CloudService {
         try await checkRestriction(call)
         switch path.operation {
         case .pushStream:
-            if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), Self.isShortText(name) {
+            if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), RequestText.isShortText(name) {
                 call.caller.deviceID = name
             }
             let everybody = PushAudience.public(
@@ -54,7 +54,7 @@ extension CloudService {
                 headers: [(HeaderNames.contentType, HeaderNames.jsonLines), ("Cache-Control", "no-store")],
                 body: .events(listener), endpoint: path.operation.rawValue)
         case .createToken, .registerToken:
-            let message = try PushTokenRequest(json: Self.withoutMark(try await tokenRequest(request, credentials)))
+            let message = try PushTokenRequest(json: RequestText.withoutMark(try await tokenRequest(request, credentials)))
             guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
@@ -65,7 +65,7 @@ extension CloudService {
             guard case .device(let device) = credentials.proof else {
                 throw WireError(.accessDenied, "a web auth token is given for a device token")
             }
-            let message = try WebAuthTokenRequest(json: Self.withoutMark(try await tokenRequest(request, credentials)))
+            let message = try WebAuthTokenRequest(json: RequestText.withoutMark(try await tokenRequest(request, credentials)))
             return .json(
                 try await webAuthToken(for: message, device, path).encoded(), endpoint: path.operation.rawValue)
         }
@@ -100,7 +100,7 @@ extension CloudService {
     private func tokenRequest(_ request: ServiceRequest, _ credentials: Credentials) async throws -> [UInt8] {
         let lease = memory.lease(for: credentials.sender(from: request.network))
         defer { lease.end() }
-        return try await collect(request, atMost: Self.tokenRequestBytesMax, lease)
+        return try await bodies.collect(request, atMost: Self.tokenRequestBytesMax, lease)
     }
 
     /// Bytes of a request for a token at most.

@@ -121,18 +121,3 @@ extension CloudService {
         return notifications
     }
 }
-
-extension Limits {
-    /// Requests of a group for which its time grows by that of one request.
-    private static let partsPerBudget = 8
-    /// Times of one request that a group has at most, since all other saves wait for it. A group of 128 requests with 200 records takes 1 to
-    /// 3 s in release, of 10 s by default.
-    private static let budgetsPerUnitMax = 2
-
-    /// Milliseconds of processor time of one unit of work.
-    ///
-    /// - Parameter parts: Requests that the unit executes.
-    func writeMilliseconds(ofParts parts: Int) -> Int {
-        writeMilliseconds * min(1 + max(1, parts) / Self.partsPerBudget, Self.budgetsPerUnitMax)
-    }
-}

@@ -192,6 +192,6 @@ package struct SchemaService: Sendable {
         let surroundings = surroundings
         return Call(
             partition: partition, caller: Caller(userRecordName: partition.owner, deviceID: "", kind: .operator),
-            now: surroundings.now(), baseURL: "", makeIdentifier: { CloudService.makeIdentifier(surroundings) })
+            now: surroundings.now(), baseURL: "", makeIdentifier: { surroundings.makeIdentifier() })
     }
 }

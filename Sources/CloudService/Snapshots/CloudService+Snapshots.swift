@@ -17,7 +17,8 @@ extension CloudService {
     ///
     /// A failure does not fail the request: a change page follows, and reports its own.
     func snapshotOffer(_ request: ZoneChangesRequest, _ call: Call) async -> ZoneChangesResponse? {
-        guard let snapshots, call.capabilities.contains(.snapshots), request.zones.count == 1, !request.numbersAsStrings else { return nil }
+        guard let snapshots = zoneSnapshots, call.capabilities.contains(.snapshots), request.zones.count == 1, !request.numbersAsStrings
+        else { return nil }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, query) = (engine, request.zones[0])
         guard let subject = try? await read(call, isBrief: true, { try engine.snapshots.subject(of: query, in: $0, call) }),
@@ -90,7 +91,7 @@ extension CloudService {
     ///   are sent; `.tryAgainLater` if no frame was built for a while.
     func zoneSnapshot(_ exchange: Exchange) async throws -> ServiceResponse {
         let (engine, call) = (engine, exchange.call)
-        guard let snapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else {
+        guard let snapshots = zoneSnapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else {
             throw Self.unknownSnapshot
         }
         await snapshots.load(serverIdentity: engine.serverIdentity)
@@ -165,7 +166,7 @@ extension CloudService {
     ///
     /// - Parameter partition: Only its snapshots; nil for all.
     package func removeStaleSnapshots(of partition: Partition? = nil) async {
-        guard let snapshots else { return }
+        guard let snapshots = zoneSnapshots else { return }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, now) = (engine, surroundings.now())
         for snapshot in snapshots.all where partition == nil || snapshot.subject.partition == partition {
@@ -182,10 +183,10 @@ extension CloudService {
     }
 
     /// Ends the builds in progress, before the storage closes.
-    package func closeSnapshots() async { await snapshots?.close() }
+    package func closeSnapshots() async { await zoneSnapshots?.close() }
 
     /// Waits until no snapshot is being built.
-    package func snapshotsAreIdle() async { await snapshots?.idle() }
+    package func snapshotsAreIdle() async { await zoneSnapshots?.idle() }
 
-    package var snapshotCounts: SnapshotCounts? { snapshots?.counts }
+    package var snapshotCounts: SnapshotCounts? { zoneSnapshots?.counts }
 }

@@ -69,10 +69,10 @@ struct Housekeeping: ServiceLifecycle.Service {
     }
 
     private func exchangeBudgets() async {
-        guard service.hasOtherProcesses else { return }
+        guard service.budgets.hasOtherProcesses else { return }
         while !Task.isCancelled {
             // Without the database, each process limits by itself.
-            try? await service.exchangeBudgets()
+            try? await service.budgets.exchange()
             try? await Task.sleep(for: .seconds(1))
         }
     }

@@ -58,7 +58,7 @@ import Testing
         let (village, visitor) = try await BrowserSession.signedIn()
         _ = await visitor.post("/console/signin", ["name": "mia", "password": "wrong one"], code: "")
         for number in 0..<250 {
-            try await village.service.audit(
+            try await village.service.audit.append(
                 "console.test", by: .account("bo"), network: "", subject: "subject \(number % 2 == 0 ? "even" : "odd") \(number)")
         }
         let first = await visitor.get("/console/audit").text
@@ -119,11 +119,12 @@ import Testing
         let village = try Village()
         _ = try await village.villager("mia")
         for number in 0..<RefusalGate.refusalsPerMinute + 30 {
-            try await village.service.audit("console.sign-in", by: .anonymous, network: "n\(number)", subject: "mia", outcome: .refused)
+            try await village.service.audit.append(
+                "console.sign-in", by: .anonymous, network: "n\(number)", subject: "mia", outcome: .refused)
         }
         #expect(try await Self.events(village).count == RefusalGate.refusalsPerMinute)
         village.clock.advance(seconds: 60)
-        try await village.service.audit("console.sign-in", by: .anonymous, network: "n", subject: "mia", outcome: .refused)
+        try await village.service.audit.append("console.sign-in", by: .anonymous, network: "n", subject: "mia", outcome: .refused)
         let last = try await Self.events(village).suffix(2)
         #expect(last.map(\.action) == ["refusals.not-listed", "console.sign-in"])
         #expect(last.first?.subject == "30 more refusals in the minute before")

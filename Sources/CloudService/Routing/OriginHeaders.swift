@@ -7,8 +7,8 @@ import CloudWire
 /// it may do depends on the tokens in them, never on cookies. An API token that is limited to origins is refused later.
 ///
 /// Source: the Fetch standard, "CORS protocol"; exposed names as the service in use has them.
-extension CloudService {
-    static func originHeaders(_ request: ServiceRequest) -> [(name: String, value: String)] {
+enum OriginHeaders {
+    static func headers(of request: ServiceRequest) -> [(name: String, value: String)] {
         guard let origin = request.header("origin") else { return [] }
         return [
             ("Access-Control-Allow-Origin", origin), ("Vary", "Origin"),
@@ -28,7 +28,7 @@ extension CloudService {
         let asked = request.header("access-control-request-headers") ?? ""
         return ServiceResponse(
             status: 204,
-            headers: originHeaders(request) + [
+            headers: headers(of: request) + [
                 ("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, OPTIONS"),
                 ("Access-Control-Allow-Headers", asked.isEmpty ? HeaderNames.contentType : asked),
                 ("Access-Control-Max-Age", "600"),

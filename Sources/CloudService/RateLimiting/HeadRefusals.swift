@@ -39,7 +39,12 @@ package struct RequestHead: Sendable {
     }
 }
 
-extension CloudService {
+/// Refusals of an overloaded server.
+package struct HeadRefusals: ServiceSubject {
+    let core: ServiceCore
+    let admission: AdmissionGate
+    let errors: ErrorResponses
+
     /// Refuses a request by its head while the server is overloaded, before its body is read and its sender authenticated: a refusal has
     /// to cost much less than a response, or refusals take the time of accepted requests.
     ///
@@ -50,10 +55,10 @@ extension CloudService {
         guard Self.isAdmitted(path: head.path), let credential = head.credentialHash,
             let error = admission.refusal(ofCredentialHash: credential)
         else { return nil }
-        let uuid = Self.makeIdentifier(surroundings)
-        var response = response(to: error, uuid: uuid)
+        let uuid = surroundings.makeIdentifier()
+        var response = errors.response(to: error, uuid: uuid)
         response.requestUUID = uuid
-        response.endpoint = Self.endpoint(ofPath: head.path)
+        response.endpoint = ServiceResponse.endpoint(ofPath: head.path)
         response.headers.append((HeaderNames.requestUUID, uuid))
         response.headers = profile.headers(response.headers)
         return response
