@@ -68,7 +68,7 @@ struct ConsentPages {
     private func session(of request: ServiceRequest) async throws -> Visit? {
         guard let token = request.cookie(Self.cookie) else { return nil }
         do {
-            let (id, session, next) = try await service.session(ofToken: token)
+            let (id, session, next) = try await service.sessions.session(ofToken: token)
             guard session.use == .consentPage, let profile = try await service.profile(ofAccount: session.account) else { return nil }
             return Visit(
                 session: session, accountName: profile.accountName, form: service.formCode(of: Hex.text(id)), next: next)
@@ -82,17 +82,17 @@ struct ConsentPages {
     private func signIn(_ form: QueryItems, _ request: ServiceRequest) async throws -> ServiceResponse {
         do {
             if let challenge = form["challenge"] {
-                let token = try await service.signIn(
+                let token = try await service.secondFactors.signIn(
                     challenge: challenge, code: form["code"] ?? "", containerIdentifier: SignInPlace.consentPage.containerIdentifier,
                     environment: SignInPlace.consentPage.environment, network: request.network
                 ).token
                 return Page.redirect(Self.path, headers: [Self.cookie.header(token, request)])
             }
             if let token = form["token"], !token.isEmpty {
-                let session = try await service.signIn(toConsentPageWith: token, network: request.network)
+                let session = try await service.consents.signIn(toConsentPageWith: token, network: request.network)
                 return Page.redirect(Self.path, headers: [Self.cookie.header(session, request)])
             }
-            let result = try await service.signIn(
+            let result = try await service.signIns.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", to: .consentPage, network: request.network)
             switch result {
             case .signedIn(let token): return Page.redirect(Self.path, headers: [Self.cookie.header(token, request)])
@@ -124,7 +124,7 @@ struct ConsentPages {
     private func signInPage(problem: String? = nil, status: Int = 200) -> ServiceResponse {
         var values: [String: Any] = ["consents": true]
         if let problem { values["problem"] = problem }
-        if let provider = service.identityProviderName { values["provider"] = provider }
+        if let provider = service.providerSignIns.providerName { values["provider"] = provider }
         return Page.html("consentsignin", values, title: "Consents to read your data", status: status)
     }
 
@@ -140,7 +140,7 @@ struct ConsentPages {
         switch form["do"] {
         case "give":
             let environment = form["environment"].flatMap { CloudEnvironment(rawValue: $0) } ?? .production
-            let (token, until) = try await service.giveConsent(
+            let (token, until) = try await service.consents.give(
                 in: visit.session, containerIdentifier: form["container"] ?? "", environment: environment,
                 hours: form["hours"].flatMap { Int($0) } ?? 0, network: request.network)
             return try await page(visit, request, given: (token, until))
@@ -154,7 +154,7 @@ struct ConsentPages {
             }
             return Page.redirect(Self.path)
         case "signout":
-            if let token = request.cookie(Self.cookie) { try await service.signOut(token: token) }
+            if let token = request.cookie(Self.cookie) { try await service.sessions.signOut(token: token) }
             return Page.redirect(Self.path, headers: [Self.cookie.removal(request)])
         default: throw WireError(.badRequest, "The form has an unknown kind.")
         }
@@ -177,10 +177,10 @@ struct ConsentPages {
                 "look": access.lastUse.map { FieldText.date($0.time) } ?? "not yet",
             ]
         }
-        let containers = try await service.containers(ofAccount: visit.session.account)
+        let containers = try await service.consents.containers(ofAccount: visit.session.account)
         var values: [String: Any] = [
             "account": visit.accountName, "consents": consents, "containers": containers,
-            "hours": CloudService.consentHours.map {
+            "hours": Consents.hours.map {
                 ["hours": $0, "name": $0 < 24 ? CountText.text($0, "hour") : CountText.text($0 / 24, "day")]
                     as [String: Any]
             },

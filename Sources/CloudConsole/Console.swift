@@ -124,7 +124,7 @@ package struct Console: PageResponder {
         case (_, "/signin"): return await anonymous(request) { await SignInPages(console: self).respond(to: request) }
         case (_, ConsentPages.path): return await ConsentPages(console: self).respond(to: request)
         case ("GET", ProviderPages.beginPath): return await anonymous(request) { await ProviderPages(console: self).begin(request) }
-        case ("GET", CloudService.providerCallbackPath):
+        case ("GET", ProviderSignIns.callbackPath):
             return await anonymous(request) { await ProviderPages(console: self).finish(request) }
         default: break
         }

@@ -22,11 +22,11 @@ struct ProviderPages {
         let flow = query["flow"] ?? ""
         // Without a flow the sign-in is to the console, which the address of the apps does not have.
         guard !flow.isEmpty || console.part == .all else { return Page.problem("This address does not have the console.", status: 404) }
-        guard flow.isEmpty || flow == CloudService.consentFlow || console.service.signInFlow(flow) != nil else {
+        guard flow.isEmpty || flow == ProviderSignIns.consentFlow || console.service.signInFlows.flow(flow) != nil else {
             return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
         }
         do {
-            let (address, secret) = try await console.service.beginProviderSignIn(
+            let (address, secret) = try await console.service.providerSignIns.begin(
                 flow: flow, baseURL: request.baseURL, network: request.network)
             var headers = [Self.cookie.header(secret, seconds: 600, request)]
             if flow.isEmpty {
@@ -42,16 +42,16 @@ struct ProviderPages {
     /// Continues where the provider sent the browser back.
     func finish(_ request: ServiceRequest) async -> ServiceResponse {
         do {
-            let (result, text) = try await console.service.finishProviderSignIn(
+            let (result, text) = try await console.service.providerSignIns.finish(
                 QueryItems(request.query.replacing("+", with: " ")), browserSecret: request.cookie(Self.cookie), baseURL: request.baseURL,
                 network: request.network)
             var response: ServiceResponse
             if text.isEmpty {
                 response = Self.consolePage(result, request)
                 response.headers.append(Self.nextCookie.removal(request))
-            } else if text == CloudService.consentFlow {
+            } else if text == ProviderSignIns.consentFlow {
                 response = ConsentPages(console: console).page(afterProvider: result, request)
-            } else if let flow = console.service.signInFlow(text) {
+            } else if let flow = console.service.signInFlows.flow(text) {
                 response = try await SignInPages(console: console).respond(with: result, flow, text, request)
             } else {
                 return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)

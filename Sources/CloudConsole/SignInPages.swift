@@ -14,7 +14,7 @@ struct SignInPages {
 
     func respond(to request: ServiceRequest) async -> ServiceResponse {
         let query = QueryItems(request.query)
-        guard let text = query["flow"], let flow = console.service.signInFlow(text) else {
+        guard let text = query["flow"], let flow = console.service.signInFlows.flow(text) else {
             return Page.problem("This sign-in has expired. Go back to the app and sign in again.", status: 400)
         }
         guard request.method == "POST" else { return page(flow, text) }
@@ -25,7 +25,7 @@ struct SignInPages {
             }
             let place = SignInPlace(
                 containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: form["keep"] != nil)
-            let result = try await console.service.signIn(
+            let result = try await console.service.signIns.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
             return Page.ofSignIn(try await respond(with: result, flow, text, request))
         } catch let error as WireError {
@@ -47,7 +47,7 @@ struct SignInPages {
         toCode code: String, _ challenge: String, _ flow: SignInFlow, _ text: String, _ request: ServiceRequest
     ) async -> ServiceResponse {
         do {
-            let token = try await console.service.signIn(
+            let token = try await console.service.secondFactors.signIn(
                 challenge: challenge, code: code, containerIdentifier: flow.containerIdentifier, environment: flow.environment,
                 network: request.network
             ).token
@@ -63,7 +63,7 @@ struct SignInPages {
         // The person sees which site asks: an API token is public, and any page may use one without a list of origins.
         var values: [String: Any] = ["flow": text, "container": flow.containerIdentifier, "origin": flow.origin]
         if let problem { values["problem"] = problem }
-        if let provider = console.service.identityProviderName { values["provider"] = provider }
+        if let provider = console.service.providerSignIns.providerName { values["provider"] = provider }
         return Page.html("signin", values, title: "Sign in", status: status, isWebSignIn: true)
     }
 
@@ -74,7 +74,7 @@ struct SignInPages {
     }
 
     private func handOver(_ token: String, _ flow: SignInFlow, _ request: ServiceRequest) async throws -> ServiceResponse {
-        if let callback = try await console.service.apiToken(of: flow)?.callbackURL {
+        if let callback = try await console.service.signInFlows.apiToken(of: flow)?.callbackURL {
             let separator = callback.contains("?") ? "&" : "?"
             // Some clients look for it by its other name.
             let value = QueryItems.encode(token)

@@ -119,9 +119,9 @@ package final class InProcessCloud: Sendable {
         guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
         let password = "password of \(user) for tests"
         // A new password ends the user's sessions.
-        if try await !service.hasPassword(accountName: user) { try await store().setPassword(password, ofUser: user) }
+        if try await !service.signIns.hasPassword(accountName: user) { try await store().setPassword(password, ofUser: user) }
         let place = SignInPlace(containerIdentifier: containerIdentifier, environment: .development, isKept: false)
-        guard case .signedIn(let token) = try await service.signIn(name: user, password: password, to: place, network: "") else {
+        guard case .signedIn(let token) = try await service.signIns.signIn(name: user, password: password, to: place, network: "") else {
             throw StorageFailure(.unavailable, "the user has a second factor")
         }
         return token

@@ -107,24 +107,11 @@ package struct CloudService: Sendable {
         return response
     }
 
-    /// Adds the sender for the log and the next web auth token to the response, also to that of an error: the request used its token up, and
-    /// without the next one the user would be signed out.
-    func rotating(
-        _ credentials: Credentials, _ request: ServiceRequest, _ respond: () async throws -> ServiceResponse
-    ) async throws -> ServiceResponse {
-        var response: ServiceResponse
-        do {
-            response = try await respond()
-        } catch let error as WireError where error.code == .authenticationFailed && credentials.nextWebToken == nil {
-            // The caller counts failures of a network.
-            throw error
-        } catch {
-            response = errors.response(to: error, uuid: request.requestUUID)
-        }
-        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
-        response.sender = credentials.requestSender
-        response.access = credentials.reference(hash: accounts.sha256)?.accessID
-        return response
+    /// A call of the server itself, or for a caller that was authenticated elsewhere.
+    package func call(_ partition: Partition, _ caller: Caller, baseURL: String) -> Call { core.call(partition, caller, baseURL: baseURL) }
+
+    package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
+        try await core.userRecordName(of: account, in: containerIdentifier)
     }
 
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {

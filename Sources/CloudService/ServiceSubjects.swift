@@ -9,6 +9,22 @@ extension CloudService {
     package var budgets: SenderBudgets { SenderBudgets(core: core, budgets: requestBudgets) }
     package var headRefusals: HeadRefusals { HeadRefusals(core: core, admission: admission, errors: errors) }
 
+    package var sessions: WebSessions { WebSessions(core: core, uses: uses, audit: audit) }
+    package var signInFlows: SignInFlows { SignInFlows(core: core) }
+    package var signIns: SignIns {
+        SignIns(core: core, audit: audit, sessions: sessions, throttle: throttle, passwordChecks: passwordChecks)
+    }
+    package var secondFactors: SecondFactors { SecondFactors(core: core, audit: audit, sessions: sessions, throttle: throttle) }
+    package var providerSignIns: ProviderSignIns {
+        ProviderSignIns(
+            core: core, identitySignIn: identitySignIn, audit: audit, signIns: signIns, flows: signInFlows, throttle: throttle)
+    }
+    package var consents: Consents { Consents(core: core, uses: uses, audit: audit, sessions: sessions, throttle: throttle) }
+    package var requestCredentials: RequestCredentials {
+        RequestCredentials(core: core, uses: uses, sessions: sessions, flows: signInFlows, errors: errors)
+    }
+    package var revocations: Revocations { Revocations(core: core) }
+
     var bodies: RequestBodies { RequestBodies(limits: core.engine.limits, memory: memory) }
     var errors: ErrorResponses { ErrorResponses(profile: core.profile) }
 }

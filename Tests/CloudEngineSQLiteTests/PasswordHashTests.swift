@@ -43,7 +43,7 @@ import Testing
         let village = try await Self.village()
         let old = try Self.stored(village)
         #expect(old.parameters == [8, 8, 3])
-        let result = try await village.service.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home")
+        let result = try await village.service.signIns.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home")
         let new = try Self.stored(village)
         #expect(new.parameters == [16, 8, 3])
         #expect(new.salt != old.salt)
@@ -53,23 +53,25 @@ import Testing
             Issue.record("the account has no second factor")
             return
         }
-        #expect(try await village.service.session(ofToken: token).session.use == .container(Village.container))
+        #expect(try await village.service.sessions.session(ofToken: token).session.use == .container(Village.container))
     }
 
     @Test func wrongPasswordKeepsTheHash() async throws {
         let village = try await Self.village()
         let old = try Self.stored(village)
         await #expect(throws: (any Error).self) {
-            try await village.service.signIn(name: "mia", password: "wrong", to: Self.web, network: "home")
+            try await village.service.signIns.signIn(name: "mia", password: "wrong", to: Self.web, network: "home")
         }
         #expect(try Self.stored(village) == old)
     }
 
     @Test func presentHashIsKept() async throws {
         let village = try await Self.village()
-        for _ in 0..<2 { _ = try await village.service.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home") }
+        for _ in 0..<2 {
+            _ = try await village.service.signIns.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home")
+        }
         let first = try Self.stored(village)
-        _ = try await village.service.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home")
+        _ = try await village.service.signIns.signIn(name: "mia", password: "correct horse", to: Self.web, network: "home")
         #expect(try Self.stored(village) == first)
     }
 

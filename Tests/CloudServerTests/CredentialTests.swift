@@ -35,7 +35,7 @@ import Testing
 
         func signIn(isKept: Bool = false, password: String = "correct horse") async throws -> String {
             let place = SignInPlace(containerIdentifier: LiveServer.container, environment: .development, isKept: isKept)
-            let result = try await server.service.signIn(name: "mia", password: password, to: place, network: "10.0.0.1")
+            let result = try await server.service.signIns.signIn(name: "mia", password: password, to: place, network: "10.0.0.1")
             guard case .signedIn(let token) = result else { throw WireError(.authenticationRequired, "a code is needed") }
             return token
         }
@@ -83,7 +83,7 @@ import Testing
             #expect(expired.status == 421)
             #expect(expired.error?.redirectURL != nil)
             #expect(try await garden.get("/private/zones/list", webToken: third).status == 200)
-            try await server.service.signOut(token: third)
+            try await server.service.sessions.signOut(token: third)
             #expect(try await garden.get("/private/zones/list", webToken: third).status == 421)
         }
     }
@@ -178,7 +178,7 @@ import Testing
             server.clock.advance(seconds: 3)
             _ = try await garden.signIn()
             let unknown = await Self.refusal {
-                try await server.service.signIn(
+                try await server.service.signIns.signIn(
                     name: "nobody", password: "correct horse", to: .console(isKept: false), network: "10.0.0.1")
             }
             #expect(unknown?.code == .authenticationFailed)

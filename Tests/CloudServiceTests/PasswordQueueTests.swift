@@ -11,9 +11,9 @@ import Testing
 /// Hashes of passwords take long, and are computed one at a time.
 @Suite(.timeLimit(.minutes(1))) struct PasswordQueueTests {
     @Test func networksOfASiteAreOneSite() {
-        #expect(CloudService.site(ofNetwork: "32.1.13.184.0.1.0.2") == "32.1.13.184.0.1")
-        #expect(CloudService.site(ofNetwork: "192.0.2.1") == "192.0.2.1")
-        #expect(CloudService.site(ofNetwork: "") == "")
+        #expect(SignIns.site(ofNetwork: "32.1.13.184.0.1.0.2") == "32.1.13.184.0.1")
+        #expect(SignIns.site(ofNetwork: "192.0.2.1") == "192.0.2.1")
+        #expect(SignIns.site(ofNetwork: "") == "")
     }
 
     @Test func aSiteWithManySignInsDoesNotDelayOthers() async throws {
@@ -50,7 +50,7 @@ import Testing
         let first = Task { try? await service.passwordChecks.run("first") { for await _ in release {} } }
         while service.passwordChecks.counts.running < 1 { await Task.yield() }
         let refusal = await #expect(throws: WireError.self) {
-            _ = try await service.signIn(name: "owner", password: "password", to: .console(isKept: false), network: "192.0.2.1")
+            _ = try await service.signIns.signIn(name: "owner", password: "password", to: .console(isKept: false), network: "192.0.2.1")
         }
         #expect(refusal?.code == .tryAgainLater)
         #expect((refusal?.retryAfter ?? 0) >= 1)
@@ -63,7 +63,7 @@ import Testing
     }
 
     private static func signIn(_ service: CloudService, _ name: String, network: String, _ ended: Ended) async {
-        _ = try? await service.signIn(name: name, password: "password", to: .console(isKept: false), network: network)
+        _ = try? await service.signIns.signIn(name: name, password: "password", to: .console(isKept: false), network: network)
         ended.networks.withLock { $0.append(network) }
     }
 }

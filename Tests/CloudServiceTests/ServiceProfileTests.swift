@@ -24,7 +24,7 @@ import Testing
             _ = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
             try await village.store.setPassword("correct horse", ofUser: "mia")
             let place = SignInPlace(containerIdentifier: Village.container, environment: .development, isKept: false)
-            let result = try await village.service.signIn(name: "mia", password: "correct horse", to: place, network: "")
+            let result = try await village.service.signIns.signIn(name: "mia", password: "correct horse", to: place, network: "")
             guard case .signedIn(let token) = result else { throw WireError(.internalError, "no session") }
             self.token = token
         }

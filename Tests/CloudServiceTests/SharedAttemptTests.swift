@@ -31,7 +31,7 @@
             _ password: String, at process: Int, as name: String = "mia", from network: String = "a"
         ) async throws -> WireError.Code? {
             do {
-                try await services[process].service.confirmPassword(password, ofUser: name, network: network)
+                try await services[process].service.signIns.confirmPassword(password, ofUser: name, network: network)
                 return nil
             } catch let error as WireError {
                 return error.code

@@ -26,16 +26,16 @@ struct ConfirmationPage {
         let (account, network) = (visit.account, visit.request.network)
         do {
             // With a second factor the code is asked for: the password alone does not open the console either.
-            if try await service.secondFactor(ofAccount: account) != nil {
+            if try await service.secondFactors.state(ofAccount: account) != nil {
                 guard let code = visit.fields[Self.codeField] else { return page(["code": true]) }
                 do {
-                    try await service.confirmCode(code, ofAccount: account, network: network)
+                    try await service.secondFactors.confirmCode(code, ofAccount: account, network: network)
                 } catch let error as WireError where [.authenticationFailed, .throttled].contains(error.code) {
                     return page(["code": true, "problem": SignInPages.sentence(ofCode: error)], status: error.code.httpStatus)
                 }
-            } else if try await service.hasPassword(accountName: visit.profile.accountName) {
+            } else if try await service.signIns.hasPassword(accountName: visit.profile.accountName) {
                 guard let password = visit.fields[Self.passwordField] else { return page(["password": true]) }
-                try await service.confirmPassword(password, ofUser: visit.profile.accountName, network: network)
+                try await service.signIns.confirmPassword(password, ofUser: visit.profile.accountName, network: network)
             } else {
                 // The identity provider has the password.
                 return page(["none": true], status: 403)

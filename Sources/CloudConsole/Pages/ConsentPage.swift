@@ -25,7 +25,7 @@ struct ConsentPage {
         case "read":
             let token = (visit.fields["consent"] ?? "").filter { !$0.isWhitespace }
             do {
-                let consent = try await parent.service.consent(ofToken: token)
+                let consent = try await parent.service.consents.consent(ofToken: token)
                 guard consent.containerIdentifier == parent.container, consent.environment == parent.environment else {
                     return page(
                         problem: "The consent is for \(consent.containerIdentifier) in \(consent.environment.rawValue). Enter it there.",

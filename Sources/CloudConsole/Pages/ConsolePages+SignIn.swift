@@ -29,7 +29,7 @@ extension ConsolePages {
                 return try await respond(toCode: form["code"] ?? "", challenge, request, next: form["next"])
             }
             let place = SignInPlace.console(isKept: form["keep"] != nil)
-            let result = try await console.service.signIn(
+            let result = try await console.service.signIns.signIn(
                 name: form["name"] ?? "", password: form["password"] ?? "", to: place, network: request.network)
             switch result {
             case .signedIn(let token):
@@ -73,7 +73,7 @@ extension ConsolePages {
         toCode code: String, _ challenge: String, _ request: ServiceRequest, next: String?
     ) async throws -> ServiceResponse {
         do {
-            let (token, place) = try await console.service.signIn(
+            let (token, place) = try await console.service.secondFactors.signIn(
                 challenge: challenge, code: code, containerIdentifier: "", environment: .production, network: request.network)
             return Page.redirect(Self.next(next), headers: [Self.cookie(token, isKept: place.isKept, request)])
         } catch let error as WireError where error.code != .authenticationRequired {
@@ -86,7 +86,7 @@ extension ConsolePages {
         if let next { values["next"] = next }
         if let problem { values["problem"] = problem }
         // The provider knows the public address alone, which does not have the console if the console has its own.
-        if console.part == .all, let provider = console.service.identityProviderName {
+        if console.part == .all, let provider = console.service.providerSignIns.providerName {
             values["provider"] = provider
             let next = Self.next(next)
             if next != "/console" { values["providerNext"] = QueryItems.encode(next) }
@@ -103,7 +103,7 @@ extension ConsolePages {
 
     func signOut(_ visit: Visit) async throws -> ServiceResponse {
         guard visit.isPost else { return Page.redirect("/console") }
-        if let token = visit.request.cookie(Self.cookie) { try await console.service.signOut(token: token) }
+        if let token = visit.request.cookie(Self.cookie) { try await console.service.sessions.signOut(token: token) }
         return Page.redirect(
             "/console", headers: [Self.cookie.removal(visit.request), ConsentPage.cookie.removal(visit.request)])
     }

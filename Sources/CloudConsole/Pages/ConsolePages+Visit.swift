@@ -16,7 +16,7 @@ extension ConsolePages {
         guard let token = key ?? request.cookie(Self.cookie) else { return nil }
         let found: (id: [UInt8], session: WebSession, next: String)
         do {
-            found = try await console.service.session(ofToken: token)
+            found = try await console.service.sessions.session(ofToken: token)
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
             return nil
         }
@@ -24,7 +24,7 @@ extension ConsolePages {
         guard found.session.use == (key == nil ? .console : .operatorKey),
             let profile = try await console.service.profile(ofAccount: found.session.account)
         else { return nil }
-        console.service.noteUse(ofSession: found.id, by: request)
+        console.service.sessions.noteUse(ofSession: found.id, by: request)
         // Requests of the protocol take theirs when they are answered, as JSON.
         if !PageRequests.isOne(request) { try console.service.budgets.take(ofAccount: found.session.account) }
         let isPost = request.method == "POST"
@@ -58,7 +58,7 @@ extension ConsolePages {
     private func consent(_ request: ServiceRequest) async throws -> Consent? {
         guard let token = request.cookie(ConsentPage.cookie) else { return nil }
         do {
-            return try await console.service.consent(ofToken: token)
+            return try await console.service.consents.consent(ofToken: token)
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
             return nil
         }

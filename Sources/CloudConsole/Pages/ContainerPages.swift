@@ -79,7 +79,7 @@ struct ContainerPages {
                 .accessDenied,
                 "\(consent.accountName) permitted to read, not to change. Stop reading their data to change your own.")
         }
-        if let consent { service.noteLook(with: consent, network: visit.request.network) }
+        if let consent { service.consents.noteLook(with: consent, network: visit.request.network) }
         let name = try await service.userRecordName(of: consent?.account ?? visit.account, in: container)
         let partition = Partition(
             containerIdentifier: container, environment: environment, scope: scope,

@@ -51,7 +51,8 @@ struct FirstRunPages {
         try await console.service.audit.append(
             form["claim"] == nil ? "console.first-run" : "console.first-run.claim", by: .account(name), network: request.network,
             subject: name)
-        let result = try await console.service.signIn(name: name, password: password, to: .console(isKept: false), network: request.network)
+        let result = try await console.service.signIns.signIn(
+            name: name, password: password, to: .console(isKept: false), network: request.network)
         switch result {
         case .signedIn(let token): return Page.redirect("/console", headers: [ConsolePages.cookie(token, isKept: false, request)])
         case .needsCode(let challenge): return ConsolePages.codePage(challenge)

@@ -21,18 +21,18 @@ struct SecondFactorPage {
             case "begin":
                 // A session alone, such as one of a browser that was left open, does not change how its owner signs in.
                 if try await hasPassword() {
-                    try await service.confirmPassword(visit.fields["password"] ?? "", ofUser: name, network: network)
+                    try await service.signIns.confirmPassword(visit.fields["password"] ?? "", ofUser: name, network: network)
                 } else if !pages.console.confirmations.isValid(visit.session, started: visit.started, now: service.now) {
                     let problem = "Sign in again, and set up the second factor within \(Confirmations.minutesValid) minutes."
                     return try await page(["problem": problem], status: 403)
                 }
-                let secret = try await service.beginSecondFactor(ofAccount: account)
+                let secret = try await service.secondFactors.begin(ofAccount: account)
                 let setup = SecondFactorSetup(secret: secret, accountName: name, issuer: issuer)
                 return try await page(["setup": ["text": setup.text, "address": setup.address] as [String: Any]])
             case "confirm":
-                let codes = try await service.confirmSecondFactor(ofAccount: account, code: code, network: network)
+                let codes = try await service.secondFactors.confirm(ofAccount: account, code: code, network: network)
                 return try await page(["shown": ["codes": codes] as [String: Any]])
-            case "off": try await service.removeSecondFactor(ofAccount: account, code: code, network: network)
+            case "off": try await service.secondFactors.remove(ofAccount: account, code: code, network: network)
             default: throw WireError(.badRequest, "The form has an unknown kind.")
             }
         } catch let error as WireError where [.authenticationFailed, .throttled].contains(error.code) {
@@ -53,11 +53,11 @@ struct SecondFactorPage {
         return "Tarn \(host.split(separator: ":").first.map(String.init) ?? "")"
     }
 
-    private func hasPassword() async throws -> Bool { try await service.hasPassword(accountName: name) }
+    private func hasPassword() async throws -> Bool { try await service.signIns.hasPassword(accountName: name) }
 
     private func page(_ values: [String: Any] = [:], status: Int = 200) async throws -> ServiceResponse {
         var values = values
-        if let state = try await service.secondFactor(ofAccount: visit.account) {
+        if let state = try await service.secondFactors.state(ofAccount: visit.account) {
             values["on"] = ["since": FieldText.date(state.since), "left": String(state.recoveryCodes)] as [String: Any]
         } else if values["setup"] == nil {
             values["off"] = ["password": try await hasPassword()] as [String: Any]

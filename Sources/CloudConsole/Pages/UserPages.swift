@@ -79,7 +79,7 @@ struct UserPages {
         if let email = fields["email"], !email.isEmpty, email.lowercased() != profile.emailAddress, !ContactAddress.isEmail(email) {
             throw WireError(.badRequest, ContactAddress.emailRule)
         }
-        if isGrant, try await pages.console.service.hasPassword(accountName: account) {
+        if isGrant, try await pages.console.service.signIns.hasPassword(accountName: account) {
             // The present password's hash doesn't show whether it follows the rule of operators.
             let password = fields["operator-password"] ?? ""
             if let problem = PasswordRule.problem(password, accountName: account, isOperator: true) {
@@ -138,7 +138,7 @@ struct UserPages {
                 ]
             },
         ]
-        if !profile.isOperator, try await pages.console.service.hasPassword(accountName: account) {
+        if !profile.isOperator, try await pages.console.service.signIns.hasPassword(accountName: account) {
             values["asksPassword"] = ["least": PasswordRule.operatorCharactersMin]
         }
         if let quota = try await storage.quota(ofUser: account) { values["quota"] = String(quota) }

@@ -41,7 +41,7 @@ extension CloudService {
         var report = RemovalReport()
         try await willRun()
         let removal = try await removals.beginRemoval(ofUser: name, publicRecords: publicRecords)
-        await endRevokedListeners()
+        await revocations.endRevokedListeners()
         for partition in removal.partitions.sorted(by: { $0.key < $1.key }).map(\.value) where partition.scope == .private {
             report.zones += try await closeZones(of: partition, willRun)
         }

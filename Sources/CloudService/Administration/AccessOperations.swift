@@ -109,7 +109,7 @@ package struct RevokeDevice: AdminOperation {
         case .label(let label): try await context.storage.removeDevice(labelled: label, ofUser: account)
         case .id(let id): try await context.storage.removeDevice(id: id, ofUser: account)
         }
-        await context.service.endRevokedListeners()
+        await context.service.revocations.endRevokedListeners()
         return EmptyResponse()
     }
 }
@@ -142,7 +142,7 @@ package struct EndSessions: AdminOperation {
 
     package func perform(in context: AdminContext) async throws -> EmptyResponse {
         try await context.storage.endSessions(ofUser: account, id: id)
-        await context.service.endRevokedListeners()
+        await context.service.revocations.endRevokedListeners()
         return EmptyResponse()
     }
 }

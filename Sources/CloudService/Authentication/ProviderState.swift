@@ -13,7 +13,7 @@ struct ProviderState: Hashable, Sendable {
     static let browserSecretBytes = 16
     private static let bytesMax = 8192
 
-    /// Authenticated text of the web app's sign-in page; empty for the console, and ``CloudService/consentFlow`` for the page of consents.
+    /// Authenticated text of the web app's sign-in page; empty for the console, and ``ProviderSignIns/consentFlow`` for the page of consents.
     var flow: String
     /// SHA-256 of the cookie's value, in hexadecimal digits.
     var browserHash: String

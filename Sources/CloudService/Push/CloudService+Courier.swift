@@ -96,10 +96,10 @@ extension CloudService {
         let ended = WireError(
             .authenticationFailed,
             "the courier address has expired, or the credential it was made with was revoked: tokens/create makes a new one")
-        guard surroundings.now() < address.expires, await mayListen(address.audience, address.credential) else { throw ended }
+        guard surroundings.now() < address.expires, await revocations.mayListen(address.audience, address.credential) else { throw ended }
         let notification = await push.poll(address.audience, deviceID: address.deviceID, credential: address.credential)
         // The credential may have been revoked during the wait.
-        guard await mayListen(address.audience, address.credential) else { throw ended }
+        guard await revocations.mayListen(address.audience, address.credential) else { throw ended }
         return .json(notification?.encoded() ?? [], endpoint: "courier")
     }
 }

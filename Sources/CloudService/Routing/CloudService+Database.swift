@@ -16,19 +16,19 @@ extension CloudService {
         var signedBody: [UInt8]?, signedLease: RequestMemory.Lease?
         defer { signedLease?.end() }
         if let signed {
-            let key = try await knownKey(signed, path.containerIdentifier, path.environment).key
+            let key = try await requestCredentials.knownKey(signed, path.containerIdentifier, path.environment).key
             let lease = memory.lease(for: .account("key \(key.id)"))
             signedLease = lease
             // The signature is of the body.
             signedBody = try await bodies.collect(request, atMost: path.operation.bodyBytes(engine.limits, isAnonymous: false), lease)
         }
-        let credentials = try await credentials(
+        let credentials = try await requestCredentials.read(
             of: request, signed, body: signedBody, containerIdentifier: path.containerIdentifier,
             environment: path.environment, repetition: path.operation.repetition)
         let sender = credentials.sender(from: request.network)
         let lease = signedLease ?? memory.lease(for: sender)
         defer { lease.end() }
-        return try await rotating(credentials, request) {
+        return try await requestCredentials.rotating(credentials, request) {
             let response = try await respond(to: request, path, credentials, signedBody: signedBody, lease)
             return leased(response, to: sender, path.operation, request)
         }
@@ -64,7 +64,7 @@ extension CloudService {
             budget = requestBudgets.take(credentials.sender(from: request.network), now: surroundings.now())
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try await checkContainer(path.containerIdentifier, path.environment, credentials)
-            var call = try await call(
+            var call = try await requestCredentials.call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
@@ -85,7 +85,7 @@ extension CloudService {
             let asked = exchange
             response = try await admission.run(call.requester) { try await respond(to: asked) }
         } catch let error as WireError {
-            response = errors.response(to: withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
+            response = errors.response(to: signInFlows.withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {
             let error = WireError(.tryAgainLater, "the server is busy", retryAfter: 1, nativeCode: .zoneBusy)
             response = errors.response(to: error, uuid: request.requestUUID)

@@ -13,22 +13,22 @@ extension CloudService {
         }
         try profile.check(path.operation)
         try profile.checkAuthorization(request.header(HeaderNames.authorization))
-        let credentials = try await credentials(
+        let credentials = try await requestCredentials.read(
             of: request, nil, body: nil, containerIdentifier: path.containerIdentifier, environment: path.environment)
-        return try await rotating(credentials, request) { try await respond(to: request, path, credentials) }
+        return try await requestCredentials.rotating(credentials, request) { try await respond(to: request, path, credentials) }
     }
 
     private func respond(to request: ServiceRequest, _ path: DevicePath, _ credentials: Credentials) async throws -> ServiceResponse {
         try await checkContainer(path.containerIdentifier, path.environment, credentials)
         try budgets.take(of: credentials.sender(from: request.network))
-        var call = try await call(
+        var call = try await requestCredentials.call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
             scope: .private)
         let listensPublicly =
             path.operation == .pushStream && call.capabilities.contains(.publicChanges)
             && QueryItems(request.query)["database"] == DatabaseScope.public.rawValue
         guard call.caller.isSignedIn || listensPublicly else {
-            throw withSignIn(
+            throw signInFlows.withSignIn(
                 WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
         }
         try await checkRestriction(call)
@@ -47,7 +47,7 @@ extension CloudService {
             var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
             // Revocations end the stream within a second; nothing is sent in between.
             if let credential, let audience = audiences.first {
-                listener = listener.guarded { await self.mayListen(audience, credential) }
+                listener = listener.guarded { await revocations.mayListen(audience, credential) }
             }
             if let place { listener = listener.holding(place) }
             return ServiceResponse(
@@ -114,10 +114,10 @@ extension CloudService {
         else {
             throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
         }
-        guard !Self.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
+        guard !Credentials.isExpired(token.expires, at: surroundings.now()) else { throw RequestCredentials.expiredAPIToken }
         let session = WebSession(
             account: device.account, use: .container(path.containerIdentifier), environment: path.environment,
             isKept: false, started: surroundings.now(), device: device.credential)
-        return WebAuthTokenResponse(webAuthToken: try await startSession(session))
+        return WebAuthTokenResponse(webAuthToken: try await sessions.start(session))
     }
 }

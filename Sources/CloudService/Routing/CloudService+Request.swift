@@ -5,23 +5,6 @@ import CloudEngine
 import CloudWire
 
 extension CloudService {
-    /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
-    func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
-        guard let header = request.header(HeaderNames.authorization) else {
-            throw WireError(.authenticationRequired, "the request needs a device token: Authorization: Bearer TOKEN")
-        }
-        guard let token = HeaderNames.token(inAuthorization: header),
-            var device = try await accounts.device(forToken: token, now: surroundings.now())
-        else {
-            throw WireError(
-                .authenticationFailed, "the device token is not known to this server, or has expired; make one there with 'tarn user token'"
-            )
-        }
-        uses.note(device.credential, CredentialUse(of: request, time: surroundings.now()))
-        if let name = request.header(HeaderNames.device), RequestText.isShortText(name) { device.deviceID = name }
-        return device
-    }
-
     func audience(of call: Call) -> PushAudience {
         PushAudience(
             containerIdentifier: call.partition.containerIdentifier, environment: call.partition.environment,

@@ -80,7 +80,7 @@ extension CloudService {
                 return (stored.body, nil)
             }
             // The key is not signed: a repeated request with another key would write again.
-            if exchange.credentials.isRepeated { throw Self.sentBefore }
+            if exchange.credentials.isRepeated { throw RequestCredentials.sentBefore }
             let outcome = try body(unit, call)
             let answer = encode(outcome.response)
             // A request that is repeated once its missing parts have arrived gets another response.

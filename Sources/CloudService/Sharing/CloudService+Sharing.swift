@@ -228,14 +228,3 @@ extension CloudService {
         }
     }
 }
-
-extension Credentials {
-    /// The account of a person.
-    var account: Int64? {
-        switch proof {
-        case .device(let device): device.account
-        case .session(let session, _): session.account
-        case .none, .serverKey: nil
-        }
-    }
-}

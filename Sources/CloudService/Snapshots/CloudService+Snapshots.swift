@@ -112,7 +112,7 @@ extension CloudService {
         let credential = exchange.credentials.reference(hash: accounts.sha256)
         let audience = audience(of: call)
         let reader = SnapshotReader(file, size: size, snapshots, sender: call.requester) {
-            guard let credential, await self.mayListen(audience, credential) else { return false }
+            guard let credential, await revocations.mayListen(audience, credential) else { return false }
             return (try? await isAllowed()) ?? false
         }
         return Self.response(

@@ -56,7 +56,7 @@ struct ProviderSettings: Hashable {
         guard let issuer, let clientID else { throw CommandError("Sign-in at a provider needs both --oidc-issuer and --oidc-client-id.") }
         guard hasPublicAddress else {
             throw CommandError(
-                "Sign-in at a provider needs --public-address: the provider sends browsers to its path \(CloudService.providerCallbackPath)."
+                "Sign-in at a provider needs --public-address: the provider sends browsers to its path \(ProviderSignIns.callbackPath)."
             )
         }
         let host = URL(string: issuer)?.host ?? issuer

@@ -53,7 +53,7 @@ struct Housekeeping: ServiceLifecycle.Service {
             try? await gracefulShutdown()
             hub.close()
             group.cancelAll()
-            try? await service.storeCredentialUses()
+            try? await service.requestCredentials.storeUses()
             await service.closeSnapshots()
         }
     }
@@ -63,7 +63,7 @@ struct Housekeeping: ServiceLifecycle.Service {
         var count: Int64?
         while !Task.isCancelled {
             // A failed check is retried after one second; until then, each notification is authorized by itself.
-            count = (try? await service.endListenersIfRevoked(since: count)) ?? count
+            count = (try? await service.revocations.endListenersIfRevoked(since: count)) ?? count
             try? await Task.sleep(for: .seconds(1))
         }
     }
@@ -81,7 +81,7 @@ struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(60))
             do {
-                try await service.storeCredentialUses()
+                try await service.requestCredentials.storeUses()
             } catch {
                 logger.error(
                     "last uses of devices could not be stored", metadata: ["cause": "\((error as? StorageFailure)?.what ?? "unknown")"])

@@ -31,7 +31,7 @@ struct OperatorKeyCommand: AsyncParsableCommand {
             guard try await store.profile(ofAccount: account)?.isOperator == true else {
                 throw CommandError("\(name) is not an operator: 'tarn user profile \(name) --operator' makes the user one.")
             }
-            return try await store.service.operatorKey(ofAccount: account)
+            return try await store.service.sessions.operatorKey(ofAccount: account)
         }
         output.print(
             secret: key, "key",

@@ -101,7 +101,7 @@ import Testing
         _ = try await village.villager("bo")
         try await village.store.setPassword("battery staple", ofUser: "bo")
         let place = SignInPlace(containerIdentifier: Village.container, environment: .development, isKept: false)
-        _ = try await village.service.signIn(name: "bo", password: "battery staple", to: place, network: "")
+        _ = try await village.service.signIns.signIn(name: "bo", password: "battery staple", to: place, network: "")
         let accesses = try await village.store.accesses(ofUser: "bo")
         let device = try #require(accesses.first { if case .device = $0.kind { true } else { false } }).id
         let session = try #require(accesses.first { if case .session = $0.kind { true } else { false } }).id

@@ -121,7 +121,7 @@ import Testing
         village.clock.advance(seconds: Confirmations.minutesValid * 60)
         let user = BrowserSession(village, console: first.console)
         let place = SignInPlace(containerIdentifier: Village.container, environment: .development, isKept: false)
-        let result = try await village.service.signIn(name: "bo", password: "correct horse", to: place, network: "")
+        let result = try await village.service.signIns.signIn(name: "bo", password: "correct horse", to: place, network: "")
         guard case .signedIn(let token) = result else { throw WireError(.internalError, "no session") }
         user.setCookie(ConsolePages.cookie.name, to: token, path: ConsolePages.cookie.path)
         sessions = [.anonymous: BrowserSession(village, console: first.console), .user: user, .unconfirmedOperator: first]

@@ -147,7 +147,7 @@ import Testing
         #expect(await Self.enter(Self.code(secret, village), late, visitor) != 303)
         #expect(await Self.enter(Self.code(secret, village), late.replacing("0", with: "1"), visitor) != 303)
         let place = SignInPlace(containerIdentifier: Village.container, environment: .development, isKept: false)
-        let result = try await village.service.signIn(name: "mia", password: "correct horse", to: place, network: "")
+        let result = try await village.service.signIns.signIn(name: "mia", password: "correct horse", to: place, network: "")
         guard case .needsCode(let web) = result else {
             Issue.record("web apps ask for a code, too")
             return

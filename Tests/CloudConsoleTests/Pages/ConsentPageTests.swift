@@ -124,7 +124,7 @@ import Testing
         let first = try await given()
         _ = await visitor.post(Self.consent, ["do": "read", "consent": first])
         #expect(await visitor.get(Self.record).status == 200)
-        try await village.service.storeCredentialUses()
+        try await village.service.requestCredentials.storeUses()
         let page = await browser.get("/consents").text
         #expect(!page.contains("not yet"), "the person sees the last look")
         let id = try #require(page.range(of: #"name="id" value=""#).map { String(page[$0.upperBound...].prefix { $0 != "\"" }) })
@@ -149,11 +149,11 @@ import Testing
         for path in ["/console/users", Self.consent, "\(Self.base)/types", "\(Self.base)/records/public/_defaultZone/p%3C1%3E"] {
             #expect(await visitor.get(path).status == 200, "\(path)")
         }
-        try await village.service.storeCredentialUses()
+        try await village.service.requestCredentials.storeUses()
         #expect(await browser.get("/consents").text.contains("not yet"))
         // The picker of a list names the zones of the private database.
         #expect(await visitor.get("\(Self.base)/records?place=public/_defaultZone&type=Plant").status == 200)
-        try await village.service.storeCredentialUses()
+        try await village.service.requestCredentials.storeUses()
         #expect(await !browser.get("/consents").text.contains("not yet"))
     }
 
@@ -203,7 +203,7 @@ import Testing
             #expect(page?.text.contains(#"name="password""#) == true, "\(path)")
         }
         // A session of the console is not a consent.
-        let key = try await village.service.operatorKey(ofAccount: try #require(try await village.store.account(named: "mia"))).key
+        let key = try await village.service.sessions.operatorKey(ofAccount: try #require(try await village.store.account(named: "mia"))).key
         #expect(await visitor.post(Self.consent, ["do": "read", "consent": key]).status == 400)
         #expect(await visitor.post(Self.consent, ["do": "read", "consent": "nonsense"]).status == 400)
     }

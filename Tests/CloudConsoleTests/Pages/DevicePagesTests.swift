@@ -65,7 +65,7 @@ import Testing
         let (village, visitor) = try await BrowserSession.signedIn()
         village.clock.advance(seconds: 5)
         #expect(await visitor.get("/console/settings").status == 200)
-        try await village.service.storeCredentialUses()
+        try await village.service.requestCredentials.storeUses()
         let accesses = try await village.store.accesses(ofUser: "mia")
         let session = try #require(accesses.first { $0.kind == .session(.console, deviceID: nil) })
         #expect(session.lastUse?.time == village.clock.now)
@@ -78,7 +78,7 @@ import Testing
             let time = TimestampText.text(village.clock.now)
             #expect(await visitor.get("/console/settings").status == 200)
             #expect(await !visitor.get("/console/users/mia").text.contains("<td>\(time)</td>"))
-            try await village.service.storeCredentialUses()
+            try await village.service.requestCredentials.storeUses()
             #expect(await visitor.get("/console/users/mia").text.contains("<td>\(time)</td>"))
         }
     }

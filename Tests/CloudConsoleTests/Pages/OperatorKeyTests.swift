@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func anOperatorKeyAuthorizesRequestsAndNoPage() async throws {
-        let key = try await village.service.operatorKey(ofAccount: try await mia()).key
+        let key = try await village.service.sessions.operatorKey(ofAccount: try await mia()).key
         let request = try await get(Self.zones, ["authorization": "Bearer \(key)"])
         #expect(request.status == 200)
         // Pages are opened by cookies, which they renew.
@@ -56,9 +56,9 @@ import Testing
     }
 
     @Test func theLastUseOfAKeyGrows() async throws {
-        let key = try await village.service.operatorKey(ofAccount: try await mia()).key
+        let key = try await village.service.sessions.operatorKey(ofAccount: try await mia()).key
         func lastUse() async throws -> Int64? {
-            try await village.service.storeCredentialUses()
+            try await village.service.requestCredentials.storeUses()
             let accesses = try await village.store.accesses(ofUser: "mia")
             return accesses.first { if case .session(.operatorKey, _) = $0.kind { true } else { false } }?.lastUse?.time
         }
@@ -79,7 +79,7 @@ import Testing
         _ = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
         try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true }
         let account = try #require(try await village.store.account(named: "mia"))
-        let key = try await village.service.operatorKey(ofAccount: account).key
+        let key = try await village.service.sessions.operatorKey(ofAccount: account).key
         var statuses: [Int] = []
         for _ in 0..<3 {
             let request = ServiceRequest(
@@ -93,7 +93,7 @@ import Testing
     @Test func aSessionTokenIsNotAcceptedAsAnOperatorKey() async throws {
         _ = try await mia()
         try await village.store.setPassword("correct horse", ofUser: "mia")
-        let result = try await village.service.signIn(
+        let result = try await village.service.signIns.signIn(
             name: "mia", password: "correct horse", to: .console(isKept: false), network: "")
         guard case .signedIn(let token) = result else {
             Issue.record("the sign-in needs a code")

@@ -22,7 +22,7 @@ import Testing
 
     private func key(of name: String) async throws -> String {
         let account = try #require(try await village.store.account(named: name))
-        return try await village.service.operatorKey(ofAccount: account).key
+        return try await village.service.sessions.operatorKey(ofAccount: account).key
     }
 
     /// The key of a new operator.
@@ -166,7 +166,7 @@ import Testing
         _ = try await village.store.addUser(name: "mia", deviceLabel: "tablet", now: village.clock.now)
         try await village.store.updateProfile(ofUser: "mia") { $0.isOperator = true }
         let account = try #require(try await village.store.account(named: "mia"))
-        let key = try await village.service.operatorKey(ofAccount: account).key
+        let key = try await village.service.sessions.operatorKey(ofAccount: account).key
         var statuses: [Int] = []
         for _ in 0..<5 {
             let request = ServiceRequest(

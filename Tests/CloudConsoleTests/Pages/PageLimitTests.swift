@@ -16,7 +16,8 @@ import Testing
     /// The status of a form with a body that fails the request if it is read.
     private static func status(ofUnreadableFormFrom isOperator: Bool, _ path: String) async throws -> Int? {
         let (village, _) = try await BrowserSession.signedIn(isOperator: isOperator)
-        let result = try await village.service.signIn(name: "mia", password: "correct horse", to: .console(isKept: false), network: "")
+        let result = try await village.service.signIns.signIn(
+            name: "mia", password: "correct horse", to: .console(isKept: false), network: "")
         guard case .signedIn(let token) = result else { return nil }
         let body = AsyncThrowingStream<[UInt8], any Error>(unfolding: { throw BodyWasRead() })
         let request = ServiceRequest(

@@ -83,10 +83,10 @@ import Testing
             let token = try await Self.addToken(server, days: nil)
             let asked = try await server.send("GET", "\(LiveServer.database)/zones/list?ckAPIToken=\(token)", token: nil)
             let flow = try #require(asked.error?.redirectURL?.split(separator: "flow=").last.map(String.init))
-            let signIn = try #require(server.service.signInFlow(flow))
-            #expect(try await server.service.apiToken(of: signIn)?.label == "page")
+            let signIn = try #require(server.service.signInFlows.flow(flow))
+            #expect(try await server.service.signInFlows.apiToken(of: signIn)?.label == "page")
             try await server.store.removeAPIToken(id: signIn.apiToken)
-            await #expect(throws: WireError.self) { try await server.service.apiToken(of: signIn) }
+            await #expect(throws: WireError.self) { try await server.service.signInFlows.apiToken(of: signIn) }
         }
     }
 

@@ -56,11 +56,11 @@ import Testing
     @Test func aWaitingCourierRequestEndsWhenItsTokenIsRevoked() async throws {
         try await Self.run { server, _, phone in
             let courier = try await Self.courier(server, token: phone)
-            let count = try await server.service.endListenersIfRevoked(since: nil)
+            let count = try await server.service.revocations.endListenersIfRevoked(since: nil)
             async let waiting = server.send("GET", courier, token: nil)
             try await until { server.hub.waiting != 0 }
             try await Self.revokePhone(server)
-            #expect(try await server.service.endListenersIfRevoked(since: count) > count)
+            #expect(try await server.service.revocations.endListenersIfRevoked(since: count) > count)
             #expect(try await waiting.status == 401)
         }
     }
@@ -75,13 +75,13 @@ import Testing
 
     @Test func aPushStreamEndsWhenItsTokenIsRevoked() async throws {
         try await Self.run { server, _, phone in
-            let count = try await server.service.endListenersIfRevoked(since: nil)
+            let count = try await server.service.revocations.endListenersIfRevoked(since: nil)
             var lines = try await PushStreamTests.listen(server, token: phone)
             #expect(try await lines.next() == "")
-            #expect(try await server.service.endListenersIfRevoked(since: count) == count, "nothing was revoked")
+            #expect(try await server.service.revocations.endListenersIfRevoked(since: count) == count, "nothing was revoked")
             #expect(server.hub.listeners == 1)
             try await Self.revokePhone(server)
-            _ = try await server.service.endListenersIfRevoked(since: count)
+            _ = try await server.service.revocations.endListenersIfRevoked(since: count)
             #expect(try await lines.next() == nil)
             #expect(server.hub.listeners == 0)
         }
@@ -103,7 +103,7 @@ import Testing
             var lines = try await PushStreamTests.listen(server, token: laptop)
             #expect(try await lines.next() == "")
             try await Self.revokePhone(server)
-            _ = try await server.service.endListenersIfRevoked(since: 0)
+            _ = try await server.service.revocations.endListenersIfRevoked(since: 0)
             _ = try await server.modify(AccessTests.sage, token: tablet)
             #expect(try await lines.next()?.contains("\"sid\":\"all\"") == true)
         }
@@ -140,7 +140,7 @@ import Testing
         try await Self.run { server, _, phone in
             let headers = [("User-Agent", "Notes/2.1 \u{1F4D3} Linux")]
             _ = try await server.send("GET", "\(LiveServer.database)/zones/list", token: phone, headers: headers)
-            try await server.service.storeCredentialUses()
+            try await server.service.requestCredentials.storeUses()
             let accesses = try await server.store.accesses(ofUser: "mia")
             #expect(Set(accesses.map(\.kind)) == [.device(label: "tablet", expires: nil), .device(label: "phone", expires: nil)])
             let access = try #require(accesses.first { $0.kind == .device(label: "phone", expires: nil) })

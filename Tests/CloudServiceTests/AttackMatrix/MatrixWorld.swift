@@ -405,7 +405,7 @@ final class MatrixWorld: Sendable {
         set(.owner, .webSession, .otherContainer, try await self.webToken(.owner, otherContainer, Self.otherContainer))
         set(.owner, .webSession, .otherEnvironment, try await self.webToken(.owner, otherEnvironment, Self.container, .production))
         let revoked = try await self.webToken(.owner, api)
-        try await service.signOut(token: revoked)
+        try await service.sessions.signOut(token: revoked)
         set(.owner, .webSession, .revoked, revoked)
         clock.set(Self.now - 7_200_000)
         set(.owner, .webSession, .expired, try await self.webToken(.owner, api))

@@ -6,7 +6,12 @@ package import CloudWire
 import SystemSupport
 
 /// Codes of second factors. Wrong ones count as wrong passwords do, with the same throttle.
-extension CloudService {
+package struct SecondFactors: ServiceSubject {
+    let core: ServiceCore
+    let audit: AuditTrail
+    let sessions: WebSessions
+    let throttle: PasswordThrottle
+
     /// The second half of a sign-in.
     ///
     /// - Parameters:
@@ -28,17 +33,17 @@ extension CloudService {
         let (account, place) = (challenge.account, challenge.place)
         let subject = try await audit.subject(ofAccount: account)
         try await check(code, ofAccount: account, subject, action: place.action + ".second-factor", network: network)
-        return (try await startSession(of: account, subject, to: place, network: network), place)
+        return (try await sessions.start(of: account, subject, to: place, network: network), place)
     }
 
-    package func secondFactor(ofAccount account: Int64) async throws -> SecondFactorState? {
+    package func state(ofAccount account: Int64) async throws -> SecondFactorState? {
         try await accounts.secondFactor(ofAccount: account)
     }
 
     /// Makes a secret for an authenticator app. The account needs no code until it is confirmed.
     ///
     /// - Throws: `StorageFailure` with `.nameTaken` if the account has a second factor.
-    package func beginSecondFactor(ofAccount account: Int64) async throws -> [UInt8] {
+    package func begin(ofAccount account: Int64) async throws -> [UInt8] {
         try await accounts.beginSecondFactor(ofAccount: account, now: surroundings.now())
     }
 
@@ -46,7 +51,7 @@ extension CloudService {
     ///
     /// - Returns: Recovery codes, shown once.
     /// - Throws: `WireError` with `.authenticationFailed` for a wrong code; with `.throttled` after too many of them.
-    package func confirmSecondFactor(ofAccount account: Int64, code: String, network: String) async throws -> [String] {
+    package func confirm(ofAccount account: Int64, code: String, network: String) async throws -> [String] {
         let subject = try await audit.subject(ofAccount: account)
         let codes = try await counted(ofAccount: account, subject, action: "second-factor.on", network: network) {
             try await accounts.confirmSecondFactor(ofAccount: account, code: code, now: surroundings.now())
@@ -57,8 +62,8 @@ extension CloudService {
 
     /// Turns the second factor off, with a code of it.
     ///
-    /// - Throws: `WireError` as ``confirmSecondFactor(ofAccount:code:network:)``.
-    package func removeSecondFactor(ofAccount account: Int64, code: String, network: String) async throws {
+    /// - Throws: `WireError` as ``confirm(ofAccount:code:network:)``.
+    package func remove(ofAccount account: Int64, code: String, network: String) async throws {
         let subject = try await audit.subject(ofAccount: account)
         try await check(code, ofAccount: account, subject, action: "second-factor.off", network: network)
         try await accounts.removeSecondFactor(ofUser: subject)
@@ -67,7 +72,7 @@ extension CloudService {
 
     /// Checks a code of an account that is signed in already.
     ///
-    /// - Throws: `WireError` as ``confirmSecondFactor(ofAccount:code:network:)``.
+    /// - Throws: `WireError` as ``confirm(ofAccount:code:network:)``.
     package func confirmCode(_ code: String, ofAccount account: Int64, network: String) async throws {
         try await check(code, ofAccount: account, try await audit.subject(ofAccount: account), action: "code.confirm", network: network)
     }
@@ -87,7 +92,7 @@ extension CloudService {
         let now = surroundings.now(), allowed = engine.limits.passwordFailures
         let attempt: PasswordThrottle.Attempt
         do {
-            attempt = try await throttle.begin(Self.throttleKey(ofAccount: account), from: network, now: now, allowed: allowed)
+            attempt = try await throttle.begin(AttemptKey.account(account), from: network, now: now, allowed: allowed)
         } catch let error as WireError {
             try await audit.append(action + ".throttled", by: .anonymous, network: network, subject: subject, outcome: .refused)
             throw error

@@ -4,12 +4,9 @@
 import CloudEngine
 import CloudWire
 
-extension CloudService {
-    /// Stores the uses of credentials noted since the last call.
-    package func storeCredentialUses() async throws {
-        let noted = uses.removeAll()
-        if !noted.isEmpty { try await accounts.store(noted) }
-    }
+/// Ends push streams and courier polls after the revocation of their credentials.
+package struct Revocations: ServiceSubject {
+    let core: ServiceCore
 
     /// Ends push streams and courier polls with a credential that is no longer valid, or of a user with restricted data.
     package func endRevokedListeners() async {

@@ -1,65 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-package import CloudEngine
+import CloudEngine
 import CloudWire
 import SystemSupport
 
-/// The authenticated sender of a request.
-struct Credentials: Sendable {
-    enum Proof: Sendable {
-        case none
-        case device(DeviceIdentity)
-        case session(WebSession, id: [UInt8])
-        case serverKey(ServerKey)
-    }
+/// Reads the credentials of requests, and makes their calls.
+package struct RequestCredentials: ServiceSubject {
+    let core: ServiceCore
+    let uses: CredentialUseLog
+    let sessions: WebSessions
+    let flows: SignInFlows
+    let errors: ErrorResponses
 
-    /// Reference of the proof; nil for an anonymous request.
-    func reference(hash: ([UInt8]) -> [UInt8]) -> CredentialReference? {
-        switch proof {
-        case .none: nil
-        case .device(let device): device.credential
-        case .session(_, let id): .session(idHash: hash(id))
-        case .serverKey(let key): .serverKey(id: key.id)
-        }
-    }
-
-    var proof: Proof = .none
-    var apiToken: APIToken?
-    /// To be sent along with the answer.
-    var nextWebToken: String?
-    /// Whether the same signed request wrote before: it may have its answer once more, and nothing else.
-    var isRepeated = false
-
-    /// Rate limit that a request counts for: of the account or the key, with any container; of the network of an anonymous client.
-    func sender(from network: String) -> RequestBudgets.Sender {
-        switch proof {
-        case .device(let device): .account("\(WorkTerms.accountPrefix)\(device.account)")
-        case .session(let session, _): .account("\(WorkTerms.accountPrefix)\(session.account)")
-        case .serverKey(let key): .account("key \(key.id)")
-        case .none: .network(network)
-        }
-    }
-
-    /// Key of scheduling.
-    func requester(from network: String) -> String {
-        switch sender(from: network) {
-        case .account(let key): key
-        case .network(let network): "network \(network)"
-        }
-    }
-}
-
-/// The result of a repeated signed request, whether its signer retries or an attacker replays it.
-package enum Repetition {
-    case refused
-    /// It changes nothing.
-    case harmless
-    /// The answer to its idempotency key was kept, and is given once more.
-    case answeredAsBefore
-}
-
-extension CloudService {
     /// Reads the credentials of a request: a device token, an API token with or without a web auth token, or the
     /// signature of a server-to-server key. Without any the client is anonymous, and may read public records.
     ///
@@ -69,7 +22,7 @@ extension CloudService {
     /// - Throws: `WireError` with `.authenticationFailed` for credentials that are wrong or do not go together.
     ///
     /// Source: *CloudKit Web Services Reference*, "Accessing CloudKit".
-    func credentials(
+    func read(
         of request: ServiceRequest, _ signed: SignedRequest?, body: [UInt8]?, containerIdentifier: String,
         environment: CloudEnvironment, repetition: Repetition = .refused
     ) async throws -> Credentials {
@@ -100,7 +53,7 @@ extension CloudService {
         var credentials = Credentials(apiToken: token)
         if let text = webToken {
             do {
-                let (id, session, next) = try await session(ofToken: text)
+                let (id, session, next) = try await sessions.session(ofToken: text)
                 try await useOnce(text)
                 guard session.use == .container(containerIdentifier), session.environment == environment else {
                     throw WireError(.authenticationFailed, "the web auth token is of another container or environment")
@@ -109,10 +62,27 @@ extension CloudService {
                 uses.note(.session(idHash: accounts.sha256(id)), CredentialUse(of: request, time: surroundings.now()))
                 credentials.nextWebToken = next
             } catch let error as WireError {
-                throw withSignIn(error, request, token)
+                throw flows.withSignIn(error, request, token)
             }
         }
         return credentials
+    }
+
+    /// - Throws: `WireError` with `.authenticationRequired` without a token, `.authenticationFailed` for an unknown one.
+    private func authenticate(_ request: ServiceRequest) async throws -> DeviceIdentity {
+        guard let header = request.header(HeaderNames.authorization) else {
+            throw WireError(.authenticationRequired, "the request needs a device token: Authorization: Bearer TOKEN")
+        }
+        guard let token = HeaderNames.token(inAuthorization: header),
+            var device = try await accounts.device(forToken: token, now: surroundings.now())
+        else {
+            throw WireError(
+                .authenticationFailed, "the device token is not known to this server, or has expired; make one there with 'tarn user token'"
+            )
+        }
+        uses.note(device.credential, CredentialUse(of: request, time: surroundings.now()))
+        if let name = request.header(HeaderNames.device), RequestText.isShortText(name) { device.deviceID = name }
+        return device
     }
 
     /// Invalidates a web auth token if the profile rotates tokens.
@@ -133,7 +103,7 @@ extension CloudService {
         else {
             throw WireError(.authenticationFailed, "the API token is not one of this container and environment")
         }
-        guard !Self.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
+        guard !Credentials.isExpired(token.expires, at: surroundings.now()) else { throw Self.expiredAPIToken }
         guard token.allows(origin: request.header("origin")) else {
             throw WireError(.accessDenied, "the API token may not be used by pages of this origin")
         }
@@ -142,8 +112,6 @@ extension CloudService {
 
     static let expiredAPIToken = WireError(
         .authenticationFailed, "the API token has expired; an operator makes another with 'tarn token rotate'")
-
-    static func isExpired(_ expires: Int64?, at now: Int64) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// Milliseconds by which the date of a signed request may differ from the clock.
     private var signatureWindow: Int64 { Int64(engine.limits.signatureDateSeconds) * 1000 }
@@ -158,7 +126,7 @@ extension CloudService {
         guard let key = try await accounts.serverKey(id: signed.keyID), key.containerIdentifier == containerIdentifier,
             key.environment == environment
         else { throw WireError(.authenticationFailed, "no server-to-server key of this container and environment has the key ID") }
-        guard !Self.isExpired(key.expires, at: surroundings.now()) else {
+        guard !Credentials.isExpired(key.expires, at: surroundings.now()) else {
             throw WireError(
                 .authenticationFailed, "the server-to-server key has expired; an operator registers another with 'tarn token rotate-key'")
         }
@@ -199,14 +167,6 @@ extension CloudService {
 
     static let sentBefore = WireError(.authenticationFailed, "the signed request was sent before")
 
-    /// Adds the address of the sign-in page, if the error asks for a user.
-    func withSignIn(_ error: WireError, _ request: ServiceRequest, _ apiToken: APIToken?) -> WireError {
-        guard error.code == .authenticationRequired, let apiToken else { return error }
-        var error = error
-        error.redirectURL = signInAddress(request, apiToken)
-        return error
-    }
-
     /// The call of a request for a partition of the path.
     func call(
         _ request: ServiceRequest, _ credentials: Credentials, containerIdentifier: String,
@@ -217,10 +177,10 @@ extension CloudService {
         case .none:
             caller = .anonymous
         case .device(let device):
-            let name = try await userRecordName(of: device.account, in: containerIdentifier)
+            let name = try await core.userRecordName(of: device.account, in: containerIdentifier)
             caller = Caller(userRecordName: name, deviceID: device.deviceID)
         case .session(let session, let id):
-            let name = try await userRecordName(of: session.account, in: containerIdentifier)
+            let name = try await core.userRecordName(of: session.account, in: containerIdentifier)
             let named = profile.acceptsDeviceNames ? request.header(HeaderNames.device) ?? QueryItems(request.query)["clientId"] : nil
             caller = Caller(
                 userRecordName: name,
@@ -228,7 +188,7 @@ extension CloudService {
         case .serverKey(let key):
             caller = Caller(userRecordName: key.userRecordName, deviceID: "", kind: .serverKey)
         }
-        var call = call(
+        var call = core.call(
             Partition(
                 containerIdentifier: containerIdentifier, environment: environment, scope: scope,
                 owner: scope == .public ? Partition.publicOwner : caller.userRecordName),
@@ -242,16 +202,29 @@ extension CloudService {
         return call
     }
 
-    package func call(_ partition: Partition, _ caller: Caller, baseURL: String) -> Call {
-        let surroundings = surroundings
-        return Call(
-            partition: partition, caller: caller, now: surroundings.now(), baseURL: baseURL,
-            makeIdentifier: { surroundings.makeIdentifier() })
+    /// Adds the sender for the log and the next web auth token to the response, also to that of an error: the request used its token up, and
+    /// without the next one the user would be signed out.
+    func rotating(
+        _ credentials: Credentials, _ request: ServiceRequest, _ respond: () async throws -> ServiceResponse
+    ) async throws -> ServiceResponse {
+        var response: ServiceResponse
+        do {
+            response = try await respond()
+        } catch let error as WireError where error.code == .authenticationFailed && credentials.nextWebToken == nil {
+            // The caller counts failures of a network.
+            throw error
+        } catch {
+            response = errors.response(to: error, uuid: request.requestUUID)
+        }
+        if let next = credentials.nextWebToken { response.headers.append((HeaderNames.webAuthToken, next)) }
+        response.sender = credentials.requestSender
+        response.access = credentials.reference(hash: accounts.sha256)?.accessID
+        return response
     }
 
-    package func userRecordName(of account: Int64, in containerIdentifier: String) async throws -> String {
-        try await accounts.userRecordName(
-            account: account, containerIdentifier: containerIdentifier,
-            proposal: engine.sealer.userRecordName(ofAccount: account, in: containerIdentifier))
+    /// Stores the uses of credentials noted since the last call.
+    package func storeUses() async throws {
+        let noted = uses.removeAll()
+        if !noted.isEmpty { try await accounts.store(noted) }
     }
 }

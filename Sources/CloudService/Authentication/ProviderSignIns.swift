@@ -6,12 +6,20 @@ import CloudWire
 import SystemSupport
 
 /// Sign-in at an identity provider.
-extension CloudService {
+package struct ProviderSignIns: ServiceSubject {
+    let core: ServiceCore
+    /// Nil if people sign in with passwords of this server only.
+    let identitySignIn: IdentitySignIn?
+    let audit: AuditTrail
+    let signIns: SignIns
+    let flows: SignInFlows
+    let throttle: PasswordThrottle
+
     /// The provider's name on the sign-in page; nil if the server has none.
-    package var identityProviderName: String? { identitySignIn?.provider.name }
+    package var providerName: String? { identitySignIn?.provider.name }
 
     /// Where providers send browsers, below the server's address.
-    package static let providerCallbackPath = "/signin/callback"
+    package static let callbackPath = "/signin/callback"
 
     /// Begins a sign-in at the provider.
     ///
@@ -20,7 +28,7 @@ extension CloudService {
     /// - Returns: The provider's page, and a secret that the browser keeps in a cookie until it is back.
     /// - Throws: `WireError` with `.notFound` without a provider, `.tryAgainLater` if it cannot be reached, `.throttled` after many
     ///   sign-ins of the network that failed.
-    package func beginProviderSignIn(flow: String, baseURL: String, network: String) async throws -> (
+    package func begin(flow: String, baseURL: String, network: String) async throws -> (
         address: String, browserSecret: String
     ) {
         guard let provider = identitySignIn?.provider else { throw Self.noProvider }
@@ -30,7 +38,7 @@ extension CloudService {
         let state = ProviderState(
             flow: flow, browserHash: Hex.text(accounts.sha256(Array(secret.utf8))),
             expires: surroundings.now() / 1000 + ProviderState.seconds)
-        let request = state.request(redirectAddress: baseURL + Self.providerCallbackPath, by: engine.sealer, sha256: accounts.sha256)
+        let request = state.request(redirectAddress: baseURL + Self.callbackPath, by: engine.sealer, sha256: accounts.sha256)
         let address: String
         do {
             address = try await provider.authorizationAddress(for: request)
@@ -47,11 +55,11 @@ extension CloudService {
     ///
     /// - Parameters:
     ///   - browserSecret: The cookie's value.
-    /// - Returns: The result, with the flow of ``beginProviderSignIn(flow:baseURL:network:)``.
+    /// - Returns: The result, with the flow of ``begin(flow:baseURL:network:)``.
     /// - Throws: `WireError` with `.authenticationRequired` for another browser's, an expired or a repeated state;
     ///   with `.authenticationFailed` if the provider refused or its ID token is not valid; with `.accessDenied` for a person without an
     ///   account.
-    package func finishProviderSignIn(
+    package func finish(
         _ query: QueryItems, browserSecret: String?, baseURL: String, network: String
     ) async throws -> (result: SignInResult, flow: String) {
         guard let signIn = identitySignIn else { throw Self.noProvider }
@@ -73,7 +81,8 @@ extension CloudService {
         try await throttle.end(attempt, isRight: true, now: now, allowed: allowed)
         let account = try await account(of: person, signIn, network: network)
         return (
-            try await admit(account, try await audit.subject(ofAccount: account), to: try place(of: state), network: network), state.flow
+            try await signIns.admit(account, try await audit.subject(ofAccount: account), to: try place(of: state), network: network),
+            state.flow
         )
     }
 
@@ -81,7 +90,7 @@ extension CloudService {
         _ query: QueryItems, _ state: ProviderState, _ provider: any IdentityProvider, baseURL: String
     ) async throws -> ProviderPerson {
         let now = surroundings.now()
-        let request = state.request(redirectAddress: baseURL + Self.providerCallbackPath, by: engine.sealer, sha256: accounts.sha256)
+        let request = state.request(redirectAddress: baseURL + Self.callbackPath, by: engine.sealer, sha256: accounts.sha256)
         guard try await accounts.isFirstUse(of: accounts.sha256(Array(request.state.utf8)), until: (state.expires + 1) * 1000) else {
             throw Self.endedSignIn
         }
@@ -124,7 +133,7 @@ extension CloudService {
     private func place(of state: ProviderState) throws(WireError) -> SignInPlace {
         guard !state.flow.isEmpty else { return .console(isKept: false) }
         guard state.flow != Self.consentFlow else { return .consentPage }
-        guard let flow = signInFlow(state.flow) else { throw Self.endedSignIn }
+        guard let flow = flows.flow(state.flow) else { throw Self.endedSignIn }
         return SignInPlace(containerIdentifier: flow.containerIdentifier, environment: flow.environment, isKept: false)
     }
 

@@ -23,22 +23,29 @@ package struct Consent: Hashable, Sendable {
     package var id: String { Hex.text(idHash.prefix(AccountAccess.sessionIDBytes)) }
 }
 
-extension CloudService {
+/// The consents that people give to operators, and the page on which they do.
+package struct Consents: ServiceSubject {
+    let core: ServiceCore
+    let uses: CredentialUseLog
+    let audit: AuditTrail
+    let sessions: WebSessions
+    let throttle: PasswordThrottle
+
     /// Hours for which a consent can be given.
-    package static let consentHours = [1, 8, 24, 72, 168]
+    package static let hours = [1, 8, 24, 72, 168]
 
     /// Gives a consent, for a person who is signed in to the page of consents. It ends with the device that began the page's session.
     ///
     /// - Parameters:
     ///   - session: Of the page.
-    ///   - hours: One of ``consentHours``.
+    ///   - hours: One of ``hours``.
     /// - Returns: The token for the operator. It is not stored, and shown once.
     /// - Throws: `WireError` with `.badRequest` for other hours, and for a container in which the account has no data.
-    package func giveConsent(
+    package func give(
         in session: WebSession, containerIdentifier: String, environment: CloudEnvironment, hours: Int, network: String
     ) async throws -> (token: String, until: Int64) {
-        guard Self.consentHours.contains(hours) else {
-            throw WireError(.badRequest, "a consent lasts \(Self.consentHours.map(String.init).joined(separator: ", ")) hours")
+        guard Self.hours.contains(hours) else {
+            throw WireError(.badRequest, "a consent lasts \(Self.hours.map(String.init).joined(separator: ", ")) hours")
         }
         guard try await accounts.containers(ofAccount: session.account).contains(containerIdentifier) else {
             throw WireError(.badRequest, "the account has no data in the container: choose one of the list")
@@ -50,7 +57,7 @@ extension CloudService {
             "consent.given", by: .account(try await audit.subject(ofAccount: session.account)), network: network,
             subject: "\(containerIdentifier) \(environment.rawValue) \(hours) h")
         // The session ends with its token's time or the consent's, whichever is first.
-        let token = try await startSession(
+        let token = try await sessions.start(
             WebSession(
                 account: session.account, use: use, environment: environment, isKept: true, started: now, device: session.device))
         return (token, until)
@@ -64,7 +71,7 @@ extension CloudService {
     /// - Throws: `WireError` with `.authenticationFailed` for a text that is no consent of this server, and `.authenticationRequired` for
     ///   one that has expired or was ended.
     package func consent(ofToken text: String) async throws -> Consent {
-        let (id, session, _) = try await session(ofToken: text)
+        let (id, session, _) = try await sessions.session(ofToken: text)
         guard case .consent(let container, let until) = session.use else {
             throw WireError(.authenticationFailed, "the token is not a consent")
         }
@@ -104,7 +111,7 @@ extension CloudService {
         }
         try await audit.append(
             "consent.sign-in", by: .account(try await audit.subject(ofAccount: device.account)), network: network, subject: "consent page")
-        return try await startSession(
+        return try await sessions.start(
             WebSession(
                 account: device.account, use: .consentPage, environment: .production, isKept: false, started: now, device: device.credential
             ))
