@@ -281,7 +281,7 @@ package final class InProcessCloud: Sendable {
     }
 
     /// Waits until no snapshot of a zone is being built.
-    package func snapshotsAreIdle() async { await service?.snapshotsAreIdle() }
+    package func snapshotsAreIdle() async { await service?.snapshots.idle() }
 
     /// Stops the server permanently and removes its data, even if references to this object remain.
     package func discard() throws {
@@ -306,7 +306,7 @@ package final class InProcessCloud: Sendable {
     /// Delivers the pending notifications to participants, as the server does when it starts and every hour.
     package func deliverPendingNews() async throws {
         guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
-        try await service.deliverPendingNews()
+        try await service.announcements.deliverPending()
     }
 
     /// The service, while the server runs.

@@ -123,7 +123,8 @@ package struct CloudService: Sendable {
         if request.path == "/ready" { return try await respondWhetherReady() }
         if request.path.hasPrefix(AssetPath.prefix) || request.path.hasPrefix(CourierAddress.prefix) {
             try budgets.take(of: .network("\(request.network) addresses"))
-            return request.path.hasPrefix(AssetPath.prefix) ? try await respondToAsset(request) : try await respondToCourier(request)
+            return request.path.hasPrefix(AssetPath.prefix)
+                ? try await assetTransfers.respond(to: request) : try await couriers.respond(to: request)
         }
         if let refusal = refusalOfCoding(request) { return refusal }
         do {

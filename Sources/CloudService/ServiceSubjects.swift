@@ -25,6 +25,31 @@ extension CloudService {
     }
     package var revocations: Revocations { Revocations(core: core) }
 
+    package var announcements: Announcements { Announcements(core: core) }
+    package var deletedZones: DeletedZones { DeletedZones(core: core) }
+    package var zoneContents: ZoneContents { ZoneContents(core: core) }
+    package var zoneHistory: ZoneHistory { ZoneHistory(core: core, announcements: announcements) }
+    package var snapshots: SnapshotService { SnapshotService(core: core, snapshots: zoneSnapshots, revocations: revocations) }
+
+    var restrictions: Restrictions { Restrictions(core: core) }
+    var sharedZones: SharedZones { SharedZones(core: core, restrictions: restrictions) }
+    var shareLinks: ShareLinks { ShareLinks(core: core, restrictions: restrictions, announcements: announcements) }
+    var units: UnitsOfWork { UnitsOfWork(core: core, announcements: announcements, deletedZones: deletedZones) }
+    var zones: ZoneRequests { ZoneRequests(core: core, units: units, sharedZones: sharedZones, snapshots: snapshots) }
+    var changeFeeds: ChangeFeeds { ChangeFeeds(core: core, units: units, sharedZones: sharedZones, snapshots: snapshots) }
+    var records: RecordRequests {
+        RecordRequests(
+            core: core, units: units, sharedZones: sharedZones, invitations: Invitations(core: core),
+            saveGroups: SaveGroupRequests(core: core, units: units), indexBuilding: IndexBuilding(core: core, builds: indexBuilds))
+    }
+    var subscriptions: SubscriptionRequests { SubscriptionRequests(core: core, units: units) }
+    var assetRequests: AssetRequests { AssetRequests(core: core, units: units, sharedZones: sharedZones) }
+    var assetTransfers: AssetTransfers {
+        AssetTransfers(
+            core: core, assets: assets, reservations: reservations,
+            resumed: ResumedUploads(core: core, assets: assets, reservations: reservations), errors: errors)
+    }
+    var couriers: Couriers { Couriers(core: core, revocations: revocations) }
     var bodies: RequestBodies { RequestBodies(limits: core.engine.limits, memory: memory) }
     var errors: ErrorResponses { ErrorResponses(profile: core.profile) }
 }

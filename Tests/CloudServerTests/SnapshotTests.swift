@@ -48,7 +48,7 @@ import Testing
                     ZoneChangesRequest(zones: [ZoneChangesQuery(zoneID: LiveServer.garden)]), asking: [.snapshots])
                 guard case .changes(let page) = answer.zones[0] else { throw WireError(.internalError, "no page") }
                 offer = page.snapshot
-                await server.service.snapshotsAreIdle()
+                await server.service.snapshots.idle()
             }
             let identifier = try #require(offer?.identifier)
             let whole = try #require(offer?.whole)

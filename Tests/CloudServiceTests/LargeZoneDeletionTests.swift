@@ -62,7 +62,7 @@ import Testing
         #expect(outcome.zonesToEmpty == [key])
         #expect(try await hasRecords(key))
         #expect(try await village.store.read(partition) { try $0.state().usage } == StoredBytes())
-        try await village.service.emptyDeletedZones()
+        try await village.service.deletedZones.emptyAll()
         #expect(try await !hasRecords(key))
         #expect(try await village.store.zonesToEmpty(limit: 10).isEmpty)
         try await make()
@@ -96,7 +96,7 @@ import Testing
         let request = ZonesModifyRequest(operations: others.map { .delete($0) })
         let outcome = try await village.store.write(partition) { try engine.zones.modify(request, in: $0, call) }
         #expect(outcome.zonesToEmpty.count == 2, "the first is emptied at once")
-        try await village.service.emptyDeletedZones()
+        try await village.service.deletedZones.emptyAll()
         #expect(try await village.store.zonesToEmpty(limit: 10).isEmpty)
     }
 }

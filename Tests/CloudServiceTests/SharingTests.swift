@@ -302,11 +302,11 @@ import Testing
         _ = try await village.store.write(partition) { try engine.records.modify(request, in: $0, call).news }
         #expect(try await bo.sharedZones(since: zones.syncToken).zones.isEmpty)
         #expect(try await village.store.pendingNews(limit: 10).count == 1)
-        try await village.service.deliverPendingNews()
+        try await village.service.announcements.deliverPending()
         let after = try await bo.sharedZones(since: zones.syncToken)
         #expect(after.zones.count == 1)
         #expect(try await village.store.pendingNews(limit: 10).isEmpty)
-        try await village.service.deliverPendingNews()
+        try await village.service.announcements.deliverPending()
         #expect(try await bo.sharedZones(since: after.syncToken).zones.isEmpty)
     }
 

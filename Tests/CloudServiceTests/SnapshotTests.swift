@@ -55,7 +55,7 @@ import Testing
     private static func offer(_ villager: Village.Villager) async throws -> SnapshotOffer {
         let offer = try #require(try await changes(villager).snapshot)
         if offer.whole != nil { return offer }
-        await villager.village.service.snapshotsAreIdle()
+        await villager.village.service.snapshots.idle()
         return try #require(try await changes(villager).snapshot)
     }
 
@@ -155,8 +155,8 @@ import Testing
         #expect(read.records.count == 34)
         #expect(read.tokens.count == 4)
         #expect(try await Self.feed(mia, since: offer.whole?.syncToken).isEmpty)
-        #expect(village.service.snapshotCounts?.built == 1)
-        #expect(village.service.snapshotCounts?.servedBytes == offer.whole?.byteCount)
+        #expect(village.service.snapshots.counts?.built == 1)
+        #expect(village.service.snapshots.counts?.servedBytes == offer.whole?.byteCount)
     }
 
     /// Change pages continue behind any frame: a client that cannot read the rest needs nothing else.
@@ -286,7 +286,7 @@ import Testing
         #expect(page.snapshot == nil)
         #expect(Self.files(village).isEmpty)
         #expect(try await Self.changes(mia).snapshot != nil)
-        await village.service.snapshotsAreIdle()
+        await village.service.snapshots.idle()
     }
 
     /// Not to other users, not to participants, not to the owner while the zone is shared.
@@ -348,11 +348,11 @@ import Testing
         try await Self.plant(20, mia)
         let offer = try await Self.offer(mia)
         village.clock.advance(seconds: 3599)
-        await village.service.removeStaleSnapshots()
+        await village.service.snapshots.removeStale()
         #expect(try await Self.code(offer.identifier, mia) == "OK")
         village.clock.advance(seconds: 1)
         #expect(try await Self.code(offer.identifier, mia) == "NOT_FOUND")
-        await village.service.removeStaleSnapshots()
+        await village.service.snapshots.removeStale()
         #expect(Self.files(village).isEmpty)
     }
 
@@ -378,7 +378,7 @@ import Testing
         let offer = try await Self.offer(mia)
         try await village.store.erase(containerIdentifier: Village.container, environment: .development)
         #expect(try await Self.code(offer.identifier, mia) == "NOT_FOUND")
-        await village.service.removeStaleSnapshots()
+        await village.service.snapshots.removeStale()
         #expect(Self.files(village).isEmpty)
     }
 
@@ -431,7 +431,7 @@ import Testing
         #expect(try await Self.offer(mia) == offer)
         #expect(try await Self.read(try #require(offer), mia).records.count == 20)
         #expect(Self.files(village) == ["\(try #require(offer).identifier).snapshot"])
-        #expect(village.service.snapshotCounts?.built == 0)
+        #expect(village.service.snapshots.counts?.built == 0)
     }
 
     @Test func processesOnOneFolderHaveFoldersOfTheirOwn() async throws {
@@ -485,11 +485,11 @@ import Testing
         let mia = try await village.villager("mia")
         try await Self.plant(100, mia)
         let begun = try #require(try await Self.changes(mia).snapshot)
-        await village.service.snapshotsAreIdle()
+        await village.service.snapshots.idle()
         #expect(try await Self.code(begun.identifier, mia) == "NOT_FOUND")
         #expect(try await Self.changes(mia).snapshot == nil)
         #expect(Self.files(village).isEmpty)
-        #expect(village.service.snapshotCounts?.failed == 1)
+        #expect(village.service.snapshots.counts?.failed == 1)
     }
 
     @Test func theLeastRecentlyUsedSnapshotMakesRoom() async throws {

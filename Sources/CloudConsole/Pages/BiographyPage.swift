@@ -27,7 +27,7 @@ struct BiographyPage {
         let (zone, name) = (path[2], path[3])
         let record = RecordPages.address(parent.base, scope, zone, name)
         let from = parent.visit.query["from"]
-        let biography = try await parent.service.biography(
+        let biography = try await parent.service.zoneHistory.biography(
             of: name, in: RecordPages.zoneID(zone), from: from.flatMap { Int64($0, radix: 36) }, limit: Self.pageEvents,
             try await parent.call(scope, .reading))
         var names = Names()

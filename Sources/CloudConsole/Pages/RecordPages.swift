@@ -71,10 +71,10 @@ struct RecordPages {
         let owner = parent.consent.map { "\($0.accountName)'s" } ?? "My"
         var places = [Place(scope: .public, zone: ZoneID.defaultZoneName, name: "Public database", records: 0)]
         let publicCall = try await parent.call(.public, .reading)
-        if let size = try await parent.service.zoneSizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
+        if let size = try await parent.service.zoneContents.sizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
             places[0].records = size.records
         }
-        let own = try await parent.service.zoneSizes(
+        let own = try await parent.service.zoneContents.sizes(
             try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
         for size in own {
             places.append(Place(scope: .private, zone: size.name, name: "\(owner) private: \(size.name)", records: size.records))
@@ -240,7 +240,7 @@ struct RecordPages {
         let end = service.now + bounds.millisecondsPerPage
         var batch = Batch(records: [], next: marker)
         repeat {
-            let scan = try await service.scan(
+            let scan = try await service.zoneContents.scan(
                 query.zoneID, forType: type, before: batch.next.flatMap { Int64($0) }, limit: limit - batch.records.count,
                 examining: min(bounds.recordsPerRead, bounds.recordsPerPage - batch.examined), desiredKeys: keys, call)
             batch.records += scan.records

@@ -49,7 +49,7 @@ struct RequestLogPage {
         let zone = query["zone"] ?? ""
         let event: RecordBiography.Event?
         do {
-            event = try await parent.service.biography(
+            event = try await parent.service.zoneHistory.biography(
                 of: name, in: RecordPages.zoneID(zone), from: number, limit: 1, try await parent.call(scope, .reading)
             ).events.first
         } catch is WireError {

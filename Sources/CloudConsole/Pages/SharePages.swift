@@ -81,7 +81,7 @@ struct SharePages {
         let call = try await call(.reading)
         let end = service.now + bounds.millisecondsPerPage
         repeat {
-            let scan = try await service.scan(
+            let scan = try await service.zoneContents.scan(
                 zoneID, forType: ShareDetails.recordType, before: next.flatMap { Int64($0) }, limit: Self.sharesShown - records.count,
                 examining: min(bounds.recordsPerRead, bounds.recordsPerPage - examined), call)
             records += scan.records

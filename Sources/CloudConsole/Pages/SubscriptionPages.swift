@@ -19,7 +19,7 @@ struct SubscriptionPages {
             for case .subscription(let subscription) in response.subscriptions {
                 let id = subscription.subscriptionID
                 if parent.visit.isPost, parent.visit.fields["scope"] == scope.rawValue, parent.visit.fields["id"] == id {
-                    let audience = parent.service.sendTestNotification(of: subscription, try await parent.call(scope, .writing))
+                    let audience = parent.service.announcements.sendTest(of: subscription, try await parent.call(scope, .writing))
                     sent = "A test notification of \(id) was sent to \(listeners(audience))."
                 }
                 rows.append(["id": id, "scope": scope.rawValue, "what": Self.text(subscription)])

@@ -54,10 +54,10 @@ struct ZonePages {
         }
         var rows = [try await row(.public, ZoneID.defaultZoneName, owner: "everyone: the public database")]
         let publicCall = try await parent.call(.public, .reading)
-        if let size = try await parent.service.zoneSizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
+        if let size = try await parent.service.zoneContents.sizes(publicCall, limit: 1, counting: Self.recordsCounted).first {
             rows[0].merge(Self.size(size)) { $1 }
         }
-        let own = try await parent.service.zoneSizes(
+        let own = try await parent.service.zoneContents.sizes(
             try await parent.call(.private, .reading), limit: Self.zonesShown, counting: Self.recordsCounted)
         for size in own {
             rows.append(try await row(.private, size.name, owner: parent.consent?.accountName ?? "you").merging(Self.size(size)) { $1 })
@@ -75,7 +75,8 @@ struct ZonePages {
         var values: [String: Any] = ["zones": rows, "notes": notes]
         if parent.consent == nil {
             values["canCreate"] = true
-            let deleted = try await parent.service.deletedZones(try await parent.call(.private, .reading), limit: Self.deletedZonesShown)
+            let deleted = try await parent.service.zoneHistory.deletedZones(
+                try await parent.call(.private, .reading), limit: Self.deletedZonesShown)
             if !deleted.isEmpty {
                 values["deleted"] = ["zones": deleted.map { ["name": $0, "restore": address(.private, $0) + "/restore"] }]
             }
@@ -139,14 +140,14 @@ struct ZonePages {
     private func restore(_ zone: String) async throws -> ServiceResponse {
         let call = try await parent.call(.private, .writing)
         var values: [String: Any] = ["zone": zone, "at": form["at"] ?? "", "back": "\(parent.base)/zones"]
-        if let start = try await parent.service.historyStart(call) { values["start"] = FieldText.date(start) }
+        if let start = try await parent.service.zoneHistory.start(call) { values["start"] = FieldText.date(start) }
         guard parent.visit.isPost else { return parent.page("zonerestore", values, title: "Restore the zone \(zone)") }
         do {
             // `datetime-local` has a T between date and time; the field says that it is UTC.
             guard case .timestamp(let time)? = FieldText.value(form["at"] ?? "", type: "TIMESTAMP") else {
                 throw WireError(.badRequest, "Enter a date and a time.")
             }
-            let restored = try await parent.service.restoreZone(ZoneID(zoneName: zone), to: time, call)
+            let restored = try await parent.service.zoneHistory.restore(ZoneID(zoneName: zone), to: time, call)
             return parent.page(
                 "done",
                 [
@@ -170,7 +171,7 @@ struct ZonePages {
         // Read before the page: a change in between comes twice, and is shown once.
         let end =
             token == nil && scope != .shared
-            ? try await parent.service.presentToken(of: zoneID, try await parent.call(scope, .reading)) : nil
+            ? try await parent.service.zoneContents.presentToken(of: zoneID, try await parent.call(scope, .reading)) : nil
         let request = ZoneChangesRequest(
             zones: [ZoneChangesQuery(zoneID: zoneID, syncToken: token, resultsLimit: Self.pageRecords, reverse: token == nil ? true : nil)])
         let response: ZoneChangesResponse = try await parent.ask(.zoneChanges, request, scope)

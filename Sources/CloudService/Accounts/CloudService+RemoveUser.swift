@@ -53,9 +53,9 @@ extension CloudService {
         }
         // Updates for participants name the zones of the person, and are rows of the person's databases.
         try await willRun()
-        try await deliverPendingNews()
+        try await announcements.deliverPending()
         try await removals.removeRows(of: removal, willRun)
-        await removeStaleSnapshots()
+        await snapshots.removeStale()
         try await willRun()
         try await removals.endRemoval(removal)
         return report
@@ -66,8 +66,8 @@ extension CloudService {
         let (engine, call) = (engine, operatorCall(partition))
         for name in names {
             try await willRun()
-            let outcome = try await storage.write(partition) { try engine.zones.close(name, in: $0, call) }
-            await tell([], outcome.news, call)
+            let outcome = try await storage.write(partition) { try engine.closeZone(name, in: $0, call) }
+            await announcements.tell([], outcome.news, call)
         }
         return names.count
     }
@@ -119,9 +119,9 @@ extension CloudService {
         let person = removal.person(inContainer: mention.partition.containerIdentifier)
         let name = mention.record.recordName
         let outcome = try await storage.write(mention.partition) {
-            try engine.personRemovals.remove(person, fromShare: name, inZone: zoneName, in: $0, call)
+            try engine.removePerson(person, fromShare: name, inZone: zoneName, in: $0, call)
         }
-        await tell(outcome.notifications, outcome.news, call)
+        await announcements.tell(outcome.notifications, outcome.news, call)
         return outcome.response
     }
 
@@ -149,9 +149,9 @@ extension CloudService {
         let request = ModifyRecordsRequest(
             operations: records.map { RecordOperation(kind, $0) }, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false)
         let (engine, call) = (engine, operatorCall(partition))
-        let outcome = try await storage.write(partition) { try engine.records.modify(request, in: $0, call) }
-        await tell(outcome.notifications + evaluate(outcome.rounds), outcome.news, call)
-        if outcome.changesPublicDatabase { tellEverybody(call) }
+        let outcome = try await storage.write(partition) { try engine.modifyRecords(request, in: $0, call) }
+        await announcements.tell(outcome.notifications + announcements.evaluate(outcome.rounds), outcome.news, call)
+        if outcome.changesPublicDatabase { announcements.tellEverybody(call) }
         return outcome.response.results
     }
 }

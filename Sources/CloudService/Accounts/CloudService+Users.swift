@@ -58,7 +58,7 @@ extension CloudService {
         guard call.capabilities.contains(.quota) else { return nil }
         var call = call
         (call.partition.scope, call.partition.owner) = (.private, call.caller.userRecordName)
-        return try await read(call) { [engine, partition = call.partition] in try engine.quotas.status(of: partition, in: $0) }
+        return try await core.read(call) { [engine, partition = call.partition] in try engine.quotaStatus(of: partition, in: $0) }
     }
 
     /// The caller's permissions in the public database, if the caller requests them.
@@ -66,7 +66,7 @@ extension CloudService {
         guard call.capabilities.contains(.permissions) else { return nil }
         var call = call
         (call.partition.scope, call.partition.owner) = (.public, Partition.publicOwner)
-        return try await read(call) { [call] view in
+        return try await core.read(call) { [call] view in
             var access = RecordAccess(view, call)
             return try access.permissions()
         }
@@ -81,7 +81,7 @@ extension CloudService {
     /// Users that match and agreed to be found; the caller always does.
     private func discover(_ infos: [LookupInfo], _ exchange: Exchange) async throws -> [UserIdentity] {
         let caller = exchange.credentials.account
-        try engine.limits.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
+        try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
         var found: [UserIdentity] = []
         for info in infos {
             let container = exchange.call.partition.containerIdentifier

@@ -34,7 +34,7 @@ package struct ListZones: AdminOperation {
         guard let number = try await context.storage.account(named: account) else { throw StorageFailure.unknownUser }
         try await context.checkContainer(container)
         let name = try await context.service.userRecordName(of: number, in: container)
-        let zones = try await context.service.zones(
+        let zones = try await context.service.zoneContents.zones(
             of: Partition(containerIdentifier: container, environment: environment, owner: name))
         return ZoneList(zones: zones.filter { !$0.isDefault }.map { ZoneList.Zone(name: $0.name, bytes: $0.usage) })
     }
@@ -103,7 +103,7 @@ package struct CreateZone: AdminOperation {
         let call = service.call(
             Partition(containerIdentifier: container, environment: environment, owner: name),
             Caller(userRecordName: name, deviceID: "tarn", kind: .user), baseURL: "")
-        let zones = try await service.zones(of: call.partition).map(\.name)
+        let zones = try await service.zoneContents.zones(of: call.partition).map(\.name)
         let request = ZonesModifyRequest(operations: [.create(ZoneID(zoneName: zone))])
         let response = try ZonesResponse(json: try await service.perform(.modifyZones, request.encoded(), as: call))
         if case .failure(_, let error)? = response.zones.first { throw error }
@@ -120,11 +120,4 @@ package struct CreatedZone: FlatMessage {
     package init(_ object: FlatObject) throws(WireError) { isNew = object.flag("created") }
 
     package var object: FlatObject { ["created": .flag(isNew)] }
-}
-
-extension CloudService {
-    fileprivate func zones(of partition: Partition) async throws -> [StoredZone] {
-        let terms = WorkTerms(requester: "", milliseconds: engine.limits.readMilliseconds)
-        return try await storage.read(partition, terms) { try $0.zones() }
-    }
 }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudWire
 import Synchronization
 
 /// Bytes of uploads in flight, so that concurrent uploads do not count on the same room. The quota itself is checked again in
@@ -33,5 +34,14 @@ final class UploadReservations: Sendable {
             }
         }
         return try await upload()
+    }
+
+    /// A file that exceeds only the rest of the quota may be sent again once there is room.
+    func withRoom<T>(_ room: Int64, of assetBytes: Int64, receive: () async throws -> T) async throws -> T {
+        do {
+            return try await receive()
+        } catch let error as WireError where error.nativeCode == .limitExceeded && room < assetBytes {
+            throw Engine.quotaExceeded
+        }
     }
 }

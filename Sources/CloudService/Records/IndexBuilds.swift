@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
-import CloudWire
 import Synchronization
-import SystemSupport
 
 /// Index builds that go on after the queries that need them were answered, at most one in each partition.
 ///
@@ -56,50 +54,4 @@ final class IndexBuilds: Sendable {
 
     /// Ends a build that failed.
     func end(in partition: Partition) { builds.withLock { $0[partition] = nil } }
-}
-
-extension CloudService {
-    /// Scheduling key of builds that no request waits for: together they get the share of one account.
-    private static let indexBuildRequester = "index builds"
-    /// Seconds until the retry of a query that needs an incomplete index.
-    private static let indexRetrySeconds = 3.0
-
-    /// Builds indexes, in slices between which others may write.
-    ///
-    /// - Throws: `WireError` `.tryAgainLater` if there is more to do than one request waits for.
-    func buildIndexes(_ indexes: [RecordIndex], for call: Call) async throws {
-        let partition = call.partition
-        if let count = indexBuilds.recordCount(of: indexes, in: partition) { throw Self.indexesAreBuilt(indexes, count) }
-        var recordCount = 0
-        while recordCount < engine.limits.recordsIndexedPerQuery {
-            try Task.checkCancellation()
-            let slice = try await write(call) { [engine] in try engine.indexes.build(indexes, in: $0) }
-            if slice.isComplete { return }
-            recordCount += slice.recordCount
-        }
-        if indexBuilds.begin(indexes, in: partition, recordCount: recordCount) { Task { await carryOutBuild(in: partition) } }
-        throw Self.indexesAreBuilt(indexes, recordCount)
-    }
-
-    private func carryOutBuild(in partition: Partition) async {
-        let terms = WorkTerms(requester: Self.indexBuildRequester, milliseconds: engine.limits.writeMilliseconds)
-        do {
-            while true {
-                let indexes = indexBuilds.indexes(in: partition)
-                guard !indexes.isEmpty else { return }
-                let slice = try await storage.write(partition, terms) { [engine] in try engine.indexes.build(Array(indexes), in: $0) }
-                indexBuilds.note(slice, of: indexes, in: partition)
-            }
-        } catch {
-            // The next query that needs the indexes goes on, and reports what fails.
-            indexBuilds.end(in: partition)
-        }
-    }
-
-    private static func indexesAreBuilt(_ indexes: [RecordIndex], _ recordCount: Int) -> WireError {
-        let names = Set(indexes.map(\.fieldName)).sorted().joined(separator: "', '")
-        return WireError(
-            .tryAgainLater, "the index of '\(names)' is being built, \(CountText.text(recordCount, "record")) so far: send the query again",
-            retryAfter: indexRetrySeconds)
-    }
 }

@@ -68,7 +68,7 @@ extension CloudService {
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
             try DatabaseRules.check(path.operation, in: path.scope, call.caller, capabilities: call.capabilities)
-            if !path.operation.changesRestrictions { try await checkRestriction(call) }
+            if !path.operation.changesRestrictions { try await restrictions.check(call) }
             call.wantsSyncToken = QueryItems(request.query)["getCurrentSyncToken"] == "true"
             if call.capabilities.contains(.ownChanges) { call.knownSyncToken = request.header(HeaderNames.syncToken) }
             headRefusals.rememberSender(of: request, call.requester)

@@ -31,7 +31,7 @@ extension CloudService {
             throw signInFlows.withSignIn(
                 WireError(.authenticationRequired, "request needs authorization"), request, credentials.apiToken)
         }
-        try await checkRestriction(call)
+        try await restrictions.check(call)
         switch path.operation {
         case .pushStream:
             if call.caller.deviceID.isEmpty, let name = request.header(HeaderNames.device), RequestText.isShortText(name) {
@@ -41,7 +41,7 @@ extension CloudService {
                 containerIdentifier: path.containerIdentifier, environment: path.environment)
             let isDevice = if case .device = credentials.proof { true } else { false }
             let wantsChanges = isDevice && call.capabilities.contains(.pushedChanges)
-            let audiences = (call.caller.isSignedIn ? [audience(of: call)] : []) + (listensPublicly ? [everybody] : [])
+            let audiences = (call.caller.isSignedIn ? [PushAudience(of: call)] : []) + (listensPublicly ? [everybody] : [])
             let credential = credentials.reference(hash: accounts.sha256)
             let place = call.caller.isSignedIn ? try accountPlace(call) : try await anonymousPlace(request, call)
             var listener = push.listen(audiences, deviceID: call.caller.deviceID, credential: credential, wantsChanges: wantsChanges)
@@ -58,7 +58,7 @@ extension CloudService {
             guard path.operation == .createToken || message.apnsToken?.isEmpty == false else {
                 throw WireError(.badRequest, "the request has no apnsToken to register: tokens/create makes one")
             }
-            let courier = try courier(for: message, call, credentials)
+            let courier = try couriers.courier(for: message, call, credentials)
             let hasMembers = profile.repeatsRegisteredToken || path.operation == .createToken
             return .json(hasMembers ? courier.encoded() : Array("{}".utf8), endpoint: path.operation.rawValue)
         case .webAuthToken:
@@ -89,7 +89,7 @@ extension CloudService {
             var call = call
             call.partition.scope = .public
             call.partition.owner = Partition.publicOwner
-            if try await read(call, isBrief: true, { try $0.state().counter > 0 }) { return nil }
+            if try await core.read(call, isBrief: true, { try $0.state().counter > 0 }) { return nil }
         }
         guard let place = streams.place(for: request.network) else {
             throw WireError(.throttled, "too many push streams of one network", retryAfter: 60)

@@ -388,7 +388,7 @@ struct LocalServer {
         let metrics = RequestMetrics {
             let usage = (try? await store.totalUsage()) ?? StoredBytes()
             let requests = service.admission.counts
-            let snapshots = service.snapshotCounts ?? SnapshotCounts()
+            let snapshots = service.snapshots.counts ?? SnapshotCounts()
             return [
                 ("tarn_requests_running", "Requests to databases that run now.", requests.running),
                 ("tarn_requests_waiting", "Requests to databases that wait to run.", requests.waiting),

@@ -54,7 +54,7 @@ struct Housekeeping: ServiceLifecycle.Service {
             hub.close()
             group.cancelAll()
             try? await service.requestCredentials.storeUses()
-            await service.closeSnapshots()
+            await service.snapshots.close()
         }
     }
 
@@ -98,7 +98,7 @@ struct Housekeeping: ServiceLifecycle.Service {
 
     private func removeStaleSnapshots() async {
         while !Task.isCancelled {
-            await service.removeStaleSnapshots()
+            await service.snapshots.removeStale()
             try? await Task.sleep(for: .seconds(60))
         }
     }
@@ -107,9 +107,9 @@ struct Housekeeping: ServiceLifecycle.Service {
         while !Task.isCancelled {
             await Self.run(
                 [
-                    Step(name: "news of shares") { try await service.deliverPendingNews() },
+                    Step(name: "news of shares") { try await service.announcements.deliverPending() },
                     // Before the zones themselves expire.
-                    Step(name: "deleted zones") { try await service.emptyDeletedZones() },
+                    Step(name: "deleted zones") { try await service.deletedZones.emptyAll() },
                     Step(name: "expired rows and files") { try await store.removeExpired(now: now()) },
                     Step(name: "audit log") { try await store.removeAuditEvents(before: now() - auditMilliseconds) },
                 ], logger: logger)

@@ -125,14 +125,15 @@ import Testing
         try await create("Thing", ["b", "a"])
         try await mia.modify([RecordOperation(.forceDelete, Record(recordName: "b"))])
         try await create("Things", ["c"])
-        let scan = try await village.service.scan(mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 5, call)
+        let scan = try await village.service.zoneContents.scan(mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 5, call)
         #expect(scan.records.map(\.recordName) == ["a"])
         #expect(scan.examined == 3)
         #expect(scan.next == nil)
-        let page = try await village.service.scan(mia.zone(), forType: "Things", before: nil, limit: 5, examining: 1, call)
+        let page = try await village.service.zoneContents.scan(mia.zone(), forType: "Things", before: nil, limit: 5, examining: 1, call)
         #expect(page.records.map(\.recordName) == ["c"])
         #expect(page.reached != nil)
-        let rest = try await village.service.scan(mia.zone(), forType: "Things", before: page.next, limit: 5, examining: 2, call)
+        let rest = try await village.service.zoneContents.scan(
+            mia.zone(), forType: "Things", before: page.next, limit: 5, examining: 2, call)
         #expect(rest.records.isEmpty)
         #expect(rest.next == nil)
     }
@@ -142,13 +143,15 @@ import Testing
         let names = (0..<6).map { "t\($0)" }
         try await create("Thing", ["old"] + names)
         try await mia.modify(names.map { RecordOperation(.forceDelete, Record(recordName: $0)) })
-        let deleted = try await village.service.scan(mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 6, call)
+        let deleted = try await village.service.zoneContents.scan(mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 6, call)
         #expect(deleted.records.isEmpty)
         #expect(deleted.examined == 6)
-        let last = try await village.service.scan(mia.zone(), forType: "Thing", before: deleted.next, limit: 5, examining: 6, call)
+        let last = try await village.service.zoneContents.scan(
+            mia.zone(), forType: "Thing", before: deleted.next, limit: 5, examining: 6, call)
         #expect(last.records.map(\.recordName) == ["old"])
         #expect(last.next == nil)
-        let short = try await village.service.scan(mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 6, bytesMax: 1, call)
+        let short = try await village.service.zoneContents.scan(
+            mia.zone(), forType: "Thing", before: nil, limit: 5, examining: 6, bytesMax: 1, call)
         #expect(short.examined == 1)
         #expect(short.next != nil)
     }

@@ -58,8 +58,10 @@ import Testing
                     of: try #require(try await village.store.account(named: "mia")), in: Village.container)),
             Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
         // A zone with more changes than are counted has no number.
-        #expect(try await village.service.zoneSizes(call, limit: 10, counting: 11).first { $0.name == Village.garden }?.records == nil)
-        #expect(try await village.service.zoneSizes(call, limit: 10, counting: 12).first { $0.name == Village.garden }?.records == 12)
+        #expect(
+            try await village.service.zoneContents.sizes(call, limit: 10, counting: 11).first { $0.name == Village.garden }?.records == nil)
+        #expect(
+            try await village.service.zoneContents.sizes(call, limit: 10, counting: 12).first { $0.name == Village.garden }?.records == 12)
     }
 
     /// Browsers remove the segments `.` and `..` from addresses.
@@ -122,7 +124,7 @@ import Testing
         village.clock.advance(seconds: 120)
         #expect(await !visitor.get(Self.zones).text.contains("Deleted zones"))
         #expect(await visitor.post("\(Self.zones)/private/Garden/delete", ["zone": "Garden"]).status == 303)
-        try await village.service.emptyDeletedZones()
+        try await village.service.deletedZones.emptyAll()
         let page = await visitor.get(Self.zones).text
         #expect(page.contains("Deleted zones"))
         #expect(page.contains(#"<a href="\#(Self.zones)/private/Garden/restore" aria-label="Restore Garden">"#))

@@ -300,7 +300,7 @@ final class MatrixWorld: Sendable {
             case .changes(let page)? = try ZoneChangesResponse(json: Array(answer.bytes[start...])).zones.first,
             let snapshot = page.snapshot
         else { throw WireError(.internalError, "no snapshot of \(zone.name) is offered") }
-        await service.snapshotsAreIdle()
+        await service.snapshots.idle()
         data.withLock { $0.snapshots[zone] = snapshot.identifier }
     }
 

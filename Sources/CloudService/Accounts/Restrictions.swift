@@ -4,11 +4,14 @@
 import CloudEngine
 import CloudWire
 
-extension CloudService {
+/// The people that have paused the processing of their data.
+struct Restrictions: ServiceSubject {
+    let core: ServiceCore
+
     /// Responds to `users/restrict` and `users/unrestrict`.
     ///
     /// Source: Apple, *Changing Access Controls on User Data*. The response's body, and the error of concurrent calls, are unverified.
-    func setRestriction(_ isRestricted: Bool, _ exchange: Exchange) async throws -> ServiceResponse {
+    func set(_ isRestricted: Bool, _ exchange: Exchange) async throws -> ServiceResponse {
         let call = exchange.call
         try await accounts.setRestricted(
             isRestricted, user: call.caller.userRecordName, containerIdentifier: call.partition.containerIdentifier,
@@ -19,7 +22,7 @@ extension CloudService {
     /// Rejects calls of and to a user with restricted data.
     ///
     /// - Throws: `WireError` with `.accessDenied`.
-    func checkRestriction(_ call: Call) async throws {
+    func check(_ call: Call) async throws {
         var users: Set = [call.caller.userRecordName]
         if call.isParticipant { users.insert(call.partition.owner) }
         for user in users where !user.isEmpty {

@@ -5,7 +5,13 @@ package import CloudEngine
 import CloudWire
 import SystemSupport
 
-extension CloudService {
+/// Snapshots of zones for new devices: offers, builds, reading and removal.
+package struct SnapshotService: ServiceSubject {
+    let core: ServiceCore
+    /// Nil for a service that makes no snapshots.
+    let snapshots: ZoneSnapshots?
+    let revocations: Revocations
+
     /// How long a request waits for the next frame of a snapshot that is being built.
     private static let frameWait = Duration.seconds(10)
     /// Changes since a snapshot from which on another one is built, if they are more than a quarter of its records as well.
@@ -16,15 +22,15 @@ extension CloudService {
     /// The response that offers a snapshot, for a request for one zone without a token; nil for the first change page.
     ///
     /// A failure does not fail the request: a change page follows, and reports its own.
-    func snapshotOffer(_ request: ZoneChangesRequest, _ call: Call) async -> ZoneChangesResponse? {
-        guard let snapshots = zoneSnapshots, call.capabilities.contains(.snapshots), request.zones.count == 1, !request.numbersAsStrings
+    func offer(for request: ZoneChangesRequest, _ call: Call) async -> ZoneChangesResponse? {
+        guard let snapshots, call.capabilities.contains(.snapshots), request.zones.count == 1, !request.numbersAsStrings
         else { return nil }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, query) = (engine, request.zones[0])
-        guard let subject = try? await read(call, isBrief: true, { try engine.snapshots.subject(of: query, in: $0, call) }),
+        guard let subject = try? await core.read(call, isBrief: true, { try engine.snapshotSubject(of: query, in: $0, call) }),
             let offer = await offer(of: subject, snapshots, call)
         else { return nil }
-        return try? await read(call, isBrief: true) { try engine.snapshots.page(offering: offer, of: subject, in: $0, call) }
+        return try? await core.read(call, isBrief: true) { try engine.page(offering: offer, of: subject, in: $0, call) }
     }
 
     private func offer(of subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ call: Call) async -> SnapshotOffer? {
@@ -32,8 +38,8 @@ extension CloudService {
         var usable: StoredSnapshot?
         if let found = snapshots.snapshot(of: subject) {
             let most = max(Self.changesBehindMax, found.whole.recordCount / 4)
-            let behind = try? await read(call, isBrief: true) {
-                try engine.snapshots.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
+            let behind = try? await core.read(call, isBrief: true) {
+                try engine.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
             }
             if let behind, !snapshots.isTooOld(found, at: call.now) {
                 snapshots.use(found, at: call.now)
@@ -63,7 +69,7 @@ extension CloudService {
             while true {
                 try Task.checkCancellation()
                 let part = try await storage.read(subject.partition, terms) { [change, end] in
-                    try engine.snapshots.part(of: subject, after: change, end: end, in: $0)
+                    try engine.snapshotPart(of: subject, after: change, end: end, in: $0)
                 }
                 let bytes = try await draft.append(part.body)
                 recordCount += part.recordCount
@@ -89,16 +95,16 @@ extension CloudService {
     ///
     /// - Throws: `WireError` with `.notFound` for a snapshot that the caller may not read, or that was removed; `.throttled` while too many
     ///   are sent; `.tryAgainLater` if no frame was built for a while.
-    func zoneSnapshot(_ exchange: Exchange) async throws -> ServiceResponse {
+    func send(_ exchange: Exchange) async throws -> ServiceResponse {
         let (engine, call) = (engine, exchange.call)
-        guard let snapshots = zoneSnapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else {
+        guard let snapshots, let identifier = exchange.query["id"], SnapshotOffer.isIdentifier(identifier) else {
             throw Self.unknownSnapshot
         }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let subject = snapshots.subject(ofBuild: identifier)
         guard let subject = subject ?? snapshots.snapshot(identifier: identifier)?.subject else { throw Self.unknownSnapshot }
         let isAllowed = { @Sendable () async throws -> Bool in
-            try await self.read(call, isBrief: true) { try engine.snapshots.mayRead(subject, in: $0, call) }
+            try await core.read(call, isBrief: true) { try engine.mayRead(subject, in: $0, call) }
         }
         guard try await isAllowed() else { throw Self.unknownSnapshot }
         let (size, isWhole) = try await size(ofSnapshot: identifier, subject, snapshots, exchange)
@@ -110,7 +116,7 @@ extension CloudService {
             throw WireError(.throttled, "too many snapshots are being sent", retryAfter: 2)
         }
         let credential = exchange.credentials.reference(hash: accounts.sha256)
-        let audience = audience(of: call)
+        let audience = PushAudience(of: call)
         let reader = SnapshotReader(file, size: size, snapshots, sender: call.requester) {
             guard let credential, await revocations.mayListen(audience, credential) else { return false }
             return (try? await isAllowed()) ?? false
@@ -165,16 +171,15 @@ extension CloudService {
     /// or an account.
     ///
     /// - Parameter partition: Only its snapshots; nil for all.
-    package func removeStaleSnapshots(of partition: Partition? = nil) async {
-        guard let snapshots = zoneSnapshots else { return }
+    package func removeStale(of partition: Partition? = nil) async {
+        guard let snapshots else { return }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, now) = (engine, surroundings.now())
         for snapshot in snapshots.all where partition == nil || snapshot.subject.partition == partition {
             let subject = snapshot.subject
             if !snapshots.isTooOld(snapshot, at: now) {
                 // Without the database nothing is known of the zone.
-                guard let exists = try? await storage.read(subject.partition, { try engine.snapshots.exists(subject, in: $0) }), !exists
-                else {
+                guard let exists = try? await storage.read(subject.partition, { try engine.exists(subject, in: $0) }), !exists else {
                     continue
                 }
             }
@@ -183,10 +188,10 @@ extension CloudService {
     }
 
     /// Ends the builds in progress, before the storage closes.
-    package func closeSnapshots() async { await zoneSnapshots?.close() }
+    package func close() async { await snapshots?.close() }
 
     /// Waits until no snapshot is being built.
-    package func snapshotsAreIdle() async { await zoneSnapshots?.idle() }
+    package func idle() async { await snapshots?.idle() }
 
-    package var snapshotCounts: SnapshotCounts? { zoneSnapshots?.counts }
+    package var counts: SnapshotCounts? { snapshots?.counts }
 }

@@ -5,21 +5,16 @@ import CloudEngine
 import CloudWire
 import SystemSupport
 
-extension CloudService {
-    func uploadAssets(_ exchange: Exchange) async throws -> ServiceResponse {
-        let message = try AssetUploadRequest(json: exchange.body)
-        let engine = engine
-        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.assets.requestUploads(message, in: $0, $1) }
-    }
+/// Takes and gives the bytes of files.
+struct AssetTransfers: ServiceSubject {
+    let core: ServiceCore
+    let assets: any AssetStorage
+    let reservations: UploadReservations
+    let resumed: ResumedUploads
+    let errors: ErrorResponses
 
-    func rereferenceAssets(_ exchange: Exchange) async throws -> ServiceResponse {
-        let message = try RereferenceAssetsRequest(json: exchange.body)
-        let engine = engine
-        return try await write(try await route(exchange, toZone: message.zoneID)) { try engine.assets.rereference(message, in: $0, $1) }
-    }
-
-    /// Takes and gives the bytes of files. The address is its own proof; no token is read here.
-    func respondToAsset(_ request: ServiceRequest) async throws -> ServiceResponse {
+    /// Responds to a request for a file. The address is its own proof; no token is read here.
+    func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         let now = surroundings.now()
         // An upload that broke off goes on for longer than one begins.
         let goesOn = request.method == "HEAD" || request.method == "PATCH"
@@ -28,7 +23,7 @@ extension CloudService {
         switch (path.verb, request.method) {
         case (.upload, "HEAD"), (.upload, "PATCH"):
             try profile.check(uploadMethod: request.method)
-            return try await resume(request, path, at: now)
+            return try await resumed.respond(to: request, path, at: now)
         case (.upload, "POST"), (.upload, "PUT"): return try await receive(request, path, at: now)
         case (.download, "GET"), (.download, "HEAD"):
             // Downloads have no grace period.
@@ -39,36 +34,27 @@ extension CloudService {
 
     private func receive(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
         let engine = engine
-        let left = try await storage.read(path.partition) { try engine.quotas.uploadBytesLeft(of: path.partition, in: $0) }
+        let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
         let form = try request.header("content-type").flatMap { (type) throws(WireError) in try MultipartReader(contentType: type) }
         // The length of a form says little of the file in it.
         let length = form == nil ? request.header("content-length").flatMap(Int64.init) : nil
-        if let left, left < length ?? 1 { throw Quotas.exceeded }
+        if let left, left < length ?? 1 { throw Engine.quotaExceeded }
         let limit = min(engine.limits.assetBytes, left ?? .max)
         if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
         }
         let digest = try UploadHeaders.digest(request)
-        let stored = try await withRoom(left ?? .max) {
+        let stored = try await reservations.withRoom(left ?? .max, of: engine.limits.assetBytes) {
             try await reservations.reserving(length ?? limit, of: left, in: path.partition) {
                 try await assets.receive(
                     form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
                     in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now,
-                    isOverQuota: { try engine.quotas.isOverQuota(path.partition, in: $0) })
+                    isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
             }
         }
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }
         let receipt = AssetUploadReceipt(checksum: stored.checksum, size: stored.size, receipt: path.file)
         return .json(receipt.encoded(), endpoint: "asset/upload")
-    }
-
-    /// A file that exceeds only the rest of the quota may be sent again once there is room.
-    func withRoom<T>(_ room: Int64, receive: () async throws -> T) async throws -> T {
-        do {
-            return try await receive()
-        } catch let error as WireError where error.nativeCode == .limitExceeded && room < engine.limits.assetBytes {
-            throw Quotas.exceeded
-        }
     }
 
     /// Until the operator mounts the volume, the devices of all users retry.

@@ -58,7 +58,11 @@ struct CourierAddress: Hashable, Sendable {
     }
 }
 
-extension CloudService {
+/// Web couriers: addresses at which pages wait for notifications.
+struct Couriers: ServiceSubject {
+    let core: ServiceCore
+    let revocations: Revocations
+
     /// Makes a push token, or takes one that was made before or elsewhere. The token and its courier stand for the user
     /// and the page; nothing is stored. From now on notifications are kept for the page.
     ///
@@ -74,7 +78,7 @@ extension CloudService {
             throw WireError(.badRequest, "the apnsToken is invalid")
         }
         let address = CourierAddress(
-            audience: audience(of: call), deviceID: message.clientID ?? call.caller.deviceID, credential: credential,
+            audience: PushAudience(of: call), deviceID: message.clientID ?? call.caller.deviceID, credential: credential,
             expires: surroundings.now() + CourierAddress.lifetime)
         // What happens before the page first asks is news to it, too.
         push.expectPolls(address.audience, deviceID: address.deviceID, credential: credential)
@@ -89,7 +93,7 @@ extension CloudService {
     ///
     /// Between two waits notifications are kept, one for each subscription, for as long as
     /// ``PushBus/poll(_:deviceID:)`` says.
-    func respondToCourier(_ request: ServiceRequest) async throws -> ServiceResponse {
+    func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         guard request.method == "GET" else { throw WireError(.notFound, "could not find handler for endpoint") }
         let address = try CourierAddress(
             opening: request.path.dropFirst(CourierAddress.prefix.count), by: engine.sealer)

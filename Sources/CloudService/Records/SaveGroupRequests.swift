@@ -4,7 +4,11 @@
 import CloudEngine
 import CloudWire
 
-extension CloudService {
+/// Saves that are sent as several requests.
+struct SaveGroupRequests: ServiceSubject {
+    let core: ServiceCore
+    let units: UnitsOfWork
+
     /// Stages a request of a group, or executes the group with its last one.
     ///
     ///     part 0 ─▶ staged ─┐
@@ -12,27 +16,27 @@ extension CloudService {
     ///     part 2 ───────────┘
     ///
     /// The response to the last request covers the group. If it is lost, a retry gets the same response.
-    func modifyRecords(_ message: ModifyRecordsRequest, _ group: SaveGroup, _ exchange: Exchange) async throws -> ServiceResponse {
+    func modify(_ message: ModifyRecordsRequest, _ group: SaveGroup, _ exchange: Exchange) async throws -> ServiceResponse {
         let engine = engine
         guard let key = exchange.storedKey else { throw WireError(.badRequest, "a request of a group needs an idempotency key") }
         guard group.isLast else {
-            let response = try await write(exchange.call) { [body = exchange.body, call = exchange.call] in
-                try engine.saveGroups.stage(message, group, body: body, in: $0, call)
+            let response = try await core.write(exchange.call) { [body = exchange.body, call = exchange.call] in
+                try engine.stage(message, group, body: body, in: $0, call)
             }
             return .json(response.encoded(), endpoint: exchange.operation.rawValue)
         }
         do {
-            return try await write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) {
-                try engine.saveGroups.execute(message, group, in: $0, $1)
+            return try await units.write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) {
+                try engine.modifyRecords(message, group, in: $0, $1)
             }
         } catch let refused as SaveGroupRefused {
             // Nothing of the transaction is left, so that the answer is stored by another one.
             let body = refused.response.encoded(numbersAsStrings: message.numbersAsStrings, as: exchange.call.form)
-            let answer = try await write(exchange.call) { [call = exchange.call, fingerprint = exchange.fingerprint] unit in
+            let answer = try await core.write(exchange.call) { [call = exchange.call, fingerprint = exchange.fingerprint] unit in
                 if let earlier = try unit.answer(toKey: key) { return earlier.body }
                 try unit.remember(StoredAnswer(fingerprint: fingerprint, body: body), forKey: key, at: call.now)
                 try unit.removeStaged(call.key(of: group))
-                try engine.quotas.trimAnswers(exceptKey: key, of: call.partition, in: unit)
+                try engine.trimAnswers(exceptKey: key, of: call.partition, in: unit)
                 return body
             }
             return .json(answer, endpoint: exchange.operation.rawValue)

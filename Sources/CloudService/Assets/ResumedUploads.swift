@@ -12,8 +12,12 @@ import CloudWire
 /// | `PATCH` with `Upload-Offset` and `Upload-Complete` | 204 with the new offset; 200 with the receipt once it is complete; 409 with the offset where the part does not begin there |
 ///
 /// Source: the IETF draft *Resumable Uploads for HTTP*; RFC 9530 for digests.
-extension CloudService {
-    func resume(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
+struct ResumedUploads: ServiceSubject {
+    let core: ServiceCore
+    let assets: any AssetStorage
+    let reservations: UploadReservations
+
+    func respond(to request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
         let progress: UploadProgress?
         if request.method == "HEAD" {
             progress = try await assets.progress(ofUpload: path.file, in: path.partition)
@@ -24,7 +28,7 @@ extension CloudService {
             // The stored part of the file counts against the quota already.
             let room = left.map { $0.addingReportingOverflow(part.offset).partialValue } ?? .max
             let length = request.header("content-length").flatMap(Int64.init) ?? engine.limits.assetBytes
-            progress = try await withRoom(room) {
+            progress = try await reservations.withRoom(room, of: engine.limits.assetBytes) {
                 try await reservations.reserving(min(max(0, length), engine.limits.assetBytes), of: left, in: path.partition) {
                     try await assets.receive(
                         request.pieces, as: part, forUpload: path.file, in: path.partition,
