@@ -69,7 +69,9 @@ struct ConsentPages {
         guard let token = request.cookie(Self.cookie) else { return nil }
         do {
             let (id, session, next) = try await service.sessions.session(ofToken: token)
-            guard session.use == .consentPage, let profile = try await service.profile(ofAccount: session.account) else { return nil }
+            guard session.use == .consentPage, let profile = try await service.directory.profile(ofAccount: session.account) else {
+                return nil
+            }
             return Visit(
                 session: session, accountName: profile.accountName, form: service.formCode(of: Hex.text(id)), next: next)
         } catch let error as WireError where error.code == .authenticationRequired || error.code == .authenticationFailed {
@@ -177,7 +179,7 @@ struct ConsentPages {
                 "look": access.lastUse.map { FieldText.date($0.time) } ?? "not yet",
             ]
         }
-        let containers = try await service.consents.containers(ofAccount: visit.session.account)
+        let containers = try await service.directory.containers(ofAccount: visit.session.account)
         var values: [String: Any] = [
             "account": visit.accountName, "consents": consents, "containers": containers,
             "hours": Consents.hours.map {

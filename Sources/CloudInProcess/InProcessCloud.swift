@@ -159,7 +159,7 @@ package final class InProcessCloud: Sendable {
     /// Replaces a user's roles of a container's schema in development.
     package func setRoles(_ roles: Set<String>, of user: String, container containerIdentifier: String) async throws {
         guard let service else { throw StorageFailure(.unavailable, "the server is stopped") }
-        try await service.setRoles(
+        try await service.roles.set(
             roles, ofUser: try await recordName(of: user, containerIdentifier), containerIdentifier: containerIdentifier,
             environment: .development)
     }

@@ -114,6 +114,41 @@ package struct CloudService: Sendable {
         try await core.userRecordName(of: account, in: containerIdentifier)
     }
 
+    /// Carries out an operation for a caller that was authenticated elsewhere: the console's.
+    ///
+    /// - Returns: The answer's body.
+    package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
+        try DatabaseRules.check(operation, in: call.partition.scope, call.caller, capabilities: call.capabilities)
+        let response = try await operations.respond(
+            to: Exchange(
+                operation: operation, method: operation.method, call: call, body: body, key: nil, credentials: Credentials()))
+        guard case .bytes(let bytes) = response.body else { return [] }
+        return bytes
+    }
+
+    package var now: Int64 { surroundings.now() }
+
+    package func sha256(_ bytes: [UInt8]) -> [UInt8] { core.accounts.sha256(bytes) }
+
+    /// A short code that only this server makes, for forms of its own pages.
+    package func formCode(of session: String) -> String {
+        Hex.text(engine.sealer.code(of: Array("form \(session)".utf8), purpose: .signIn))
+    }
+
+    /// The schema operations of a container.
+    package func schema(of containerIdentifier: String) -> SchemaService {
+        SchemaService(
+            containerIdentifier: containerIdentifier, engine: engine, storage: core.storage, surroundings: surroundings)
+    }
+
+    /// Counts a container's databases in the background; see `EngineStorage.size(ofContainer:_:_:bounds:progress:)`.
+    package func size(
+        ofContainer containerIdentifier: String, _ environment: CloudEnvironment, bounds: CountBounds = CountBounds()
+    ) async throws -> ContainerSize {
+        try await core.storage.size(
+            ofContainer: containerIdentifier, environment, WorkTerms(requester: "", milliseconds: nil, isBackground: true), bounds: bounds)
+    }
+
     private func route(_ request: ServiceRequest) async throws -> ServiceResponse {
         if request.path == "/health" { return .json(Array(#"{"status":"ok"}"#.utf8), endpoint: "health") }
         if request.path == OpenAPIDocument.path, request.method == "GET" {
@@ -128,8 +163,8 @@ package struct CloudService: Sendable {
         }
         if let refusal = refusalOfCoding(request) { return refusal }
         do {
-            if DevicePath.isOne(request.path) { return try await respondToDevice(request, try DevicePath(parsing: request.path)) }
-            return try await respondToDatabase(request)
+            if DevicePath.isOne(request.path) { return try await deviceRoute.respond(to: request, try DevicePath(parsing: request.path)) }
+            return try await databaseRoute.respond(to: request)
         } catch let error as WireError where error.code == .authenticationFailed {
             // Guesses count, so that a network that makes too many of them learns nothing more.
             try budgets.take(of: .network("\(request.network) failures"))
@@ -158,7 +193,7 @@ package struct CloudService: Sendable {
             containerIdentifier: "ready", environment: .production, scope: .public, owner: Partition.publicOwner)
         // A load balancer asks again soon, so a database that hangs is reported early.
         let terms = WorkTerms(requester: "", milliseconds: Self.readyMilliseconds)
-        _ = try await storage.readBriefly(partition, terms) { try $0.state() }
+        _ = try await core.storage.readBriefly(partition, terms) { try $0.state() }
         return .json(Array(#"{"status":"ready"}"#.utf8), endpoint: "ready")
     }
 }

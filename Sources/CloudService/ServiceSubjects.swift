@@ -30,6 +30,11 @@ extension CloudService {
     package var zoneContents: ZoneContents { ZoneContents(core: core) }
     package var zoneHistory: ZoneHistory { ZoneHistory(core: core, announcements: announcements) }
     package var snapshots: SnapshotService { SnapshotService(core: core, snapshots: zoneSnapshots, revocations: revocations) }
+    package var directory: AccountDirectory { AccountDirectory(core: core) }
+    package var roles: CustomRoles { CustomRoles(core: core) }
+    package var userRemoval: UserRemoval {
+        UserRemoval(core: core, announcements: announcements, revocations: revocations, snapshots: snapshots)
+    }
 
     var restrictions: Restrictions { Restrictions(core: core) }
     var sharedZones: SharedZones { SharedZones(core: core, restrictions: restrictions) }
@@ -50,8 +55,21 @@ extension CloudService {
             resumed: ResumedUploads(core: core, assets: assets, reservations: reservations), errors: errors)
     }
     var couriers: Couriers { Couriers(core: core, revocations: revocations) }
+    var users: UserRequests { UserRequests(core: core) }
+
+    var operations: OperationTable { OperationTable(service: self) }
+    var databaseRoute: DatabaseRoute {
+        DatabaseRoute(
+            core: core, containerRules: containerRules, requestCredentials: requestCredentials, signInFlows: signInFlows,
+            restrictions: restrictions, requestBudgets: requestBudgets, memory: memory, bodies: bodies, admission: admission,
+            headRefusals: headRefusals, errors: errors, operations: operations)
+    }
+    var deviceRoute: DeviceRoute {
+        DeviceRoute(
+            core: core, containerRules: containerRules, requestCredentials: requestCredentials, signInFlows: signInFlows,
+            sessions: sessions, revocations: revocations, restrictions: restrictions, couriers: couriers, budgets: budgets,
+            memory: memory, bodies: bodies, streams: streams, accountStreams: accountStreams)
+    }
     var bodies: RequestBodies { RequestBodies(limits: core.engine.limits, memory: memory) }
     var errors: ErrorResponses { ErrorResponses(profile: core.profile) }
 }
-
-extension CloudService: ServiceSubject {}

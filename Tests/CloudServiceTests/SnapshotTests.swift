@@ -392,7 +392,7 @@ import Testing
             _ = try await Self.offer(villager)
         }
         #expect(Self.files(village).count == 2)
-        try await village.service.removeUser(named: "mia", publicRecords: .remove, storage: village.store)
+        try await village.service.userRemoval.run(named: "mia", publicRecords: .remove, storage: village.store)
         #expect(Self.files(village).count == 1)
         for file in Self.files(village) {
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(village.folder.path)/snapshots/0/\(file)"))

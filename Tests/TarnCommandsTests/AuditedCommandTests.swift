@@ -29,7 +29,7 @@ import Testing
         let store = try SQLiteServerStore(path: folder.path, use: .command)
         await #expect(throws: Interrupted.self) {
             try await store.recording(Self.event) {
-                try await store.service.removeUser(named: "mia", publicRecords: .remove, storage: store) {
+                try await store.service.userRemoval.run(named: "mia", publicRecords: .remove, storage: store) {
                     // After the account's credentials ended, which is its first transaction.
                     if try await store.auditEvents(before: nil, limit: 1).first?.event.action == "user.remove" { throw Interrupted() }
                 }

@@ -59,7 +59,7 @@ struct BiographyPage {
     /// The names of an account and its device; their identifiers without names.
     func writer(_ user: String, _ deviceID: String, _ names: inout Names) async throws -> (user: String, device: String) {
         if names.accounts[user] == nil {
-            let account = try await parent.service.profile(ofUser: user, in: parent.container)?.accountName
+            let account = try await parent.service.directory.profile(ofUser: user, in: parent.container)?.accountName
             names.accounts[user] = account ?? user
             names.devices[user] = [:]
             if let account {

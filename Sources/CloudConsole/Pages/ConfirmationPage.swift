@@ -60,7 +60,7 @@ struct ConfirmationPage {
             case "profile":
                 let profile: AccountProfile? =
                     if let account = try await pages.console.storage.account(named: path[1]) {
-                        try await pages.console.service.profile(ofAccount: account)
+                        try await pages.console.service.directory.profile(ofAccount: account)
                     } else {
                         nil
                     }

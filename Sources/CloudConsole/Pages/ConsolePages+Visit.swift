@@ -22,7 +22,7 @@ extension ConsolePages {
         }
         // A key in a cookie would open all pages, and be renewed by them.
         guard found.session.use == (key == nil ? .console : .operatorKey),
-            let profile = try await console.service.profile(ofAccount: found.session.account)
+            let profile = try await console.service.directory.profile(ofAccount: found.session.account)
         else { return nil }
         console.service.sessions.noteUse(ofSession: found.id, by: request)
         // Requests of the protocol take theirs when they are answered, as JSON.

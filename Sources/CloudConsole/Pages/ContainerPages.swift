@@ -117,10 +117,10 @@ struct ContainerPages {
             let user = try await service.userRecordName(of: account, in: container)
             if visit.isPost {
                 let wanted = Set(all.filter { visit.fields["r.\($0)"] != nil })
-                try await service.setRoles(wanted, ofUser: user, containerIdentifier: container, environment: environment)
+                try await service.roles.set(wanted, ofUser: user, containerIdentifier: container, environment: environment)
                 values["saved"] = "The roles of \(chosen) were saved."
             }
-            (all, held) = try await service.roles(ofUser: user, containerIdentifier: container, environment: environment)
+            (all, held) = try await service.roles.list(ofUser: user, containerIdentifier: container, environment: environment)
             values["chosen"] = chosen
         }
         values["accounts"] = accounts.map { ["name": $0, "isOn": $0 == chosen] as [String: Any] }

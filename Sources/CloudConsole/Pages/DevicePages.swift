@@ -83,7 +83,8 @@ struct DevicePages {
 
     private func user(of audience: PushAudience) async throws -> User {
         guard !audience.isPublic,
-            let profile = try await pages.console.service.profile(ofUser: audience.userRecordName, in: audience.containerIdentifier)
+            let profile = try await pages.console.service.directory.profile(
+                ofUser: audience.userRecordName, in: audience.containerIdentifier)
         else { return User() }
         let name = profile.accountName
         return User(account: name, labels: try await SenderNames.labels(ofUser: name, pages.console.storage))

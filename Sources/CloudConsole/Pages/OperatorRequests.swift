@@ -33,7 +33,7 @@ struct OperatorRequests {
         let console = pages.console
         let context = AdminContext(service: console.service, storage: console.storage, removals: console.removals)
         do {
-            let body = try await console.service.admitted(visit.account) {
+            let body = try await console.service.admission.run(account: visit.account) {
                 do {
                     try await operation.checkKey(of: visit.profile.accountName, in: context)
                 } catch let error as WireError where error.code == .accessDenied {

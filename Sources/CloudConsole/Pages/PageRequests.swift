@@ -51,7 +51,7 @@ struct PageRequests {
                     + (path.scope == .public ? "" : ConsentPage.auditText(target.consent)))
             let service = pages.console.service
             return Page.json(
-                try await service.admitted(visit.account) { try await service.perform(path.operation, visit.body, as: call) })
+                try await service.admission.run(account: visit.account) { try await service.perform(path.operation, visit.body, as: call) })
         } catch {
             return Self.response(to: error)
         }
@@ -61,7 +61,7 @@ struct PageRequests {
     ///
     /// - Parameter user: The account that an administrative operation is about.
     static func response(to error: any Error, user: String? = nil) -> ServiceResponse {
-        let error = CloudService.wireError(ofAdminOperation: error, user: user)
+        let error = AdminOperations.wireError(of: error, user: user)
         var response = Page.json(error.encoded(), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers.append((HeaderNames.retryAfter, String(Int(seconds.rounded(.up))))) }
         return response

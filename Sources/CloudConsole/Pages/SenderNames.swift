@@ -43,7 +43,7 @@ struct SenderNames {
 
     private mutating func name(of account: Int64) async throws -> String? {
         if let name = accounts[account] { return name }
-        let name = try await console.service.profile(ofAccount: account)?.accountName
+        let name = try await console.service.directory.profile(ofAccount: account)?.accountName
         accounts[account] = name
         return name
     }

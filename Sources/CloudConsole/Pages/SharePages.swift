@@ -118,7 +118,7 @@ struct SharePages {
     private func name(of participant: ShareParticipant) async throws -> String {
         let identity = participant.identity
         if !identity.userRecordName.isEmpty,
-            let profile = try await parent.service.profile(ofUser: identity.userRecordName, in: parent.container)
+            let profile = try await parent.service.directory.profile(ofUser: identity.userRecordName, in: parent.container)
         {
             return profile.accountName
         }

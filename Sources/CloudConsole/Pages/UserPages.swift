@@ -20,7 +20,7 @@ struct UserPages {
     func respond() async throws -> ServiceResponse {
         guard let account = visit.path.dropFirst().first else { return try await all() }
         guard let number = try await storage.account(named: account),
-            let profile = try await pages.console.service.profile(ofAccount: number)
+            let profile = try await pages.console.service.directory.profile(ofAccount: number)
         else {
             return pages.problem("This account does not exist.", status: 404, visit)
         }

@@ -3,7 +3,6 @@
 
 package import CloudEngine
 package import CloudWire
-import SystemSupport
 
 /// The storage of the console: accounts, tokens and keys of the whole server.
 package protocol AdministrationStorage: AuditStorage, AccountListStorage {
@@ -158,68 +157,6 @@ package protocol PageResponder: Sendable {
     func respond(to request: ServiceRequest) async -> ServiceResponse?
     /// Hears of every request that was answered.
     func note(_ note: RequestNote)
-}
-
-extension CloudService {
-    /// Carries out an operation for a caller that was authenticated elsewhere: the console's.
-    ///
-    /// - Returns: The answer's body.
-    package func perform(_ operation: ServicePath.Operation, _ body: [UInt8], as call: Call) async throws -> [UInt8] {
-        try DatabaseRules.check(operation, in: call.partition.scope, call.caller, capabilities: call.capabilities)
-        let response = try await respond(
-            to: Exchange(
-                operation: operation, method: operation.method, call: call, body: body, key: nil, credentials: Credentials()))
-        guard case .bytes(let bytes) = response.body else { return [] }
-        return bytes
-    }
-
-    package var now: Int64 { surroundings.now() }
-
-    package func sha256(_ bytes: [UInt8]) -> [UInt8] { accounts.sha256(bytes) }
-
-    /// A short code that only this server makes, for forms of its own pages.
-    package func formCode(of session: String) -> String {
-        Hex.text(engine.sealer.code(of: Array("form \(session)".utf8), purpose: .signIn))
-    }
-
-    /// The schema operations of a container.
-    package func schema(of containerIdentifier: String) -> SchemaService {
-        SchemaService(
-            containerIdentifier: containerIdentifier, engine: engine, storage: storage, surroundings: surroundings)
-    }
-
-    /// The custom roles of a container, and which of them a user has.
-    package func roles(
-        ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
-    ) async throws -> (all: [String], held: Set<String>) {
-        let partition = Partition(
-            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
-        return try await storage.read(partition) { (try $0.roles(), try $0.roles(ofUser: userRecordName)) }
-    }
-
-    /// Sets the custom roles of a user, in place of those before.
-    ///
-    /// - Throws: `WireError` with `.badRequest` for a user or a role that is not there.
-    package func setRoles(
-        _ roles: Set<String>, ofUser userRecordName: String, containerIdentifier: String, environment: CloudEnvironment
-    ) async throws {
-        let partition = Partition(
-            containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
-        let call = call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
-        let engine = engine
-        try await storage.write(partition) { try engine.roles.setRoles(roles, ofUser: userRecordName, in: $0, call) }
-    }
-
-    /// The account of a user record name in a container; nil for one that is not known, such as that of a removed account.
-    package func profile(ofUser userRecordName: String, in containerIdentifier: String) async throws -> AccountProfile? {
-        guard let account = try await accounts.account(matching: .userRecordName(userRecordName), containerIdentifier: containerIdentifier)
-        else { return nil }
-        return try await accounts.profile(ofAccount: account)
-    }
-
-    package func profile(ofAccount account: Int64) async throws -> AccountProfile? {
-        try await accounts.profile(ofAccount: account)
-    }
 }
 
 /// Whether a server got its first operator. Nothing changed in cases other than `added`.

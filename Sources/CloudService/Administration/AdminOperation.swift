@@ -63,6 +63,29 @@ package enum AdminOperations {
     ]
 
     package static func named(_ name: String) -> (any AdminOperation.Type)? { all.first { $0.name == name } }
+
+    /// The error of an operation for an operator on another machine.
+    ///
+    /// - Parameter user: The account that the operation is about.
+    package static func wireError(of error: any Error, user: String?) -> WireError {
+        switch error {
+        case let error as WireError: return error
+        case let refused as SchemaRefused: return WireError(.conflict, refused.reasons.joined(separator: "\n"))
+        case let unknown as UnknownContainer:
+            let list = unknown.names.isEmpty ? "It has none." : "It has \(unknown.names.prefix(10).joined(separator: ", "))."
+            return WireError(
+                .notFound,
+                "The server has no container \(unknown.name). \(list)\(Suggestion.sentence(for: unknown.name, among: unknown.names))")
+        case let failure as StorageFailure where failure == .unknownUser:
+            return WireError(.notFound, "The user \(user ?? "") does not exist: 'tarn user list' lists all users.")
+        case let failure as StorageFailure where failure.code == .nameTaken:
+            return WireError(.exists, "A user named \(user ?? "") exists: choose another name.")
+        case let failure as StorageFailure where failure.code == .unknownName:
+            return WireError(.notFound, user.map { "\($0): \(failure.what)." } ?? failure.what)
+        case let failure as StorageFailure: return ErrorResponses.wireError(for: failure)
+        default: return WireError(.internalError, "the request could not be carried out")
+        }
+    }
 }
 
 /// The service and the storage that administrative operations work on.
@@ -87,7 +110,7 @@ package struct AdminContext: Sendable {
     /// - Throws: `WireError` with `.accessDenied`.
     func refuse(ifOperator name: String, except owner: String? = nil, step: String) async throws {
         guard name != owner, let account = try await storage.account(named: name),
-            try await service.profile(ofAccount: account)?.isOperator == true
+            try await service.directory.profile(ofAccount: account)?.isOperator == true
         else { return }
         throw WireError(.accessDenied, "The account \(name) is an operator's: \(step)")
     }
@@ -132,36 +155,4 @@ package struct NewSecret: FlatMessage {
     package init(_ secret: String) { self.secret = secret }
     package init(_ object: FlatObject) throws(WireError) { secret = try object.text("secret") }
     package var object: FlatObject { ["secret": .text(secret)] }
-}
-
-extension CloudService {
-    /// Runs an operator's request once it is the turn of the account, as a request to a database.
-    ///
-    /// - Throws: `WireError` with `.tryAgainLater` if the server is overloaded.
-    package func admitted<Value: Sendable>(_ account: Int64, _ body: () async throws -> Value) async throws -> Value {
-        try await admission.run("\(WorkTerms.accountPrefix)\(account)", body)
-    }
-
-    /// The error of an operation for an operator on another machine.
-    ///
-    /// - Parameter user: The account that the operation is about.
-    package static func wireError(ofAdminOperation error: any Error, user: String?) -> WireError {
-        switch error {
-        case let error as WireError: return error
-        case let refused as SchemaRefused: return WireError(.conflict, refused.reasons.joined(separator: "\n"))
-        case let unknown as UnknownContainer:
-            let list = unknown.names.isEmpty ? "It has none." : "It has \(unknown.names.prefix(10).joined(separator: ", "))."
-            return WireError(
-                .notFound,
-                "The server has no container \(unknown.name). \(list)\(Suggestion.sentence(for: unknown.name, among: unknown.names))")
-        case let failure as StorageFailure where failure == .unknownUser:
-            return WireError(.notFound, "The user \(user ?? "") does not exist: 'tarn user list' lists all users.")
-        case let failure as StorageFailure where failure.code == .nameTaken:
-            return WireError(.exists, "A user named \(user ?? "") exists: choose another name.")
-        case let failure as StorageFailure where failure.code == .unknownName:
-            return WireError(.notFound, user.map { "\($0): \(failure.what)." } ?? failure.what)
-        case let failure as StorageFailure: return ErrorResponses.wireError(for: failure)
-        default: return WireError(.internalError, "the request could not be carried out")
-        }
-    }
 }

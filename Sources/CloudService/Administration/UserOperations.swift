@@ -109,12 +109,12 @@ package struct RemoveUser: AdminOperation {
         }
         let (service, account, publicRecords) = (context.service, account, publicRecords)
         guard let removals = context.removals else {
-            return RemovalProgress(try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage))
+            return RemovalProgress(try await service.userRemoval.run(named: account, publicRecords: publicRecords, storage: storage))
         }
         let number = try await context.storage.account(named: account)
         return RemovalProgress(
             try removals.progress(of: account, number, publicRecords, now: { service.now }) {
-                try await service.removeUser(named: account, publicRecords: publicRecords, storage: storage)
+                try await service.userRemoval.run(named: account, publicRecords: publicRecords, storage: storage)
             })
     }
 }

@@ -3,7 +3,7 @@
 
 import CloudEngine
 
-/// The audit log, and what names accounts in it.
+/// The audit log, and the names of accounts in it.
 package struct AuditTrail: ServiceSubject {
     let core: ServiceCore
     let refusals: RefusalGate

@@ -63,9 +63,6 @@ package struct Consents: ServiceSubject {
         return (token, until)
     }
 
-    /// Containers in which an account has data.
-    package func containers(ofAccount account: Int64) async throws -> [String] { try await accounts.containers(ofAccount: account) }
-
     /// The consent of a token that a person gave an operator.
     ///
     /// - Throws: `WireError` with `.authenticationFailed` for a text that is no consent of this server, and `.authenticationRequired` for

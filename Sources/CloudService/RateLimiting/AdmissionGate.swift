@@ -100,6 +100,13 @@ package final class AdmissionGate: Sendable {
         return try await body()
     }
 
+    /// Runs an operator's request once it is the turn of the account, as a request to a database.
+    ///
+    /// - Throws: `WireError` with `.tryAgainLater` if the server is overloaded.
+    package func run<Value: Sendable>(account: Int64, _ body: () async throws -> Value) async throws -> Value {
+        try await run("\(WorkTerms.accountPrefix)\(account)", body)
+    }
+
     /// The delays of refused requests differ, so that their clients do not come back together.
     private static func overloaded(_ ticket: AdmissionController.Ticket) -> WireError {
         WireError(.tryAgainLater, "the server is overloaded", retryAfter: 1 + Double(ticket % 8) / 4)

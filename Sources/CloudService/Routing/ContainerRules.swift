@@ -24,16 +24,18 @@ package struct ContainerRules: Hashable, Sendable {
     }
 }
 
-extension CloudService {
+extension ContainerRules {
     /// Refuses containers that the server does not have, and the development environment for accounts that may not use it.
     ///
     /// - Throws: `WireError` with `.accessDenied`.
-    func checkContainer(_ containerIdentifier: String, _ environment: CloudEnvironment, _ credentials: Credentials) async throws {
-        if let containers = containerRules.containers, !containers.contains(containerIdentifier) {
+    func check(
+        _ containerIdentifier: String, _ environment: CloudEnvironment, _ credentials: Credentials, _ accounts: any AccountStorage
+    ) async throws {
+        if let containers, !containers.contains(containerIdentifier) {
             throw WireError(.accessDenied, "the server does not have the container")
         }
-        guard environment == .development, containerRules.development != .all else { return }
-        if containerRules.development == .operators {
+        guard environment == .development, development != .all else { return }
+        if development == .operators {
             if case .serverKey = credentials.proof { return }
             if let account = credentials.account, try await accounts.profile(ofAccount: account)?.isOperator == true { return }
         }

@@ -141,13 +141,3 @@ extension EngineStorage {
         return size
     }
 }
-
-extension CloudService {
-    /// Counts a container's databases in the background; see `EngineStorage.size(ofContainer:_:_:bounds:progress:)`.
-    package func size(
-        ofContainer containerIdentifier: String, _ environment: CloudEnvironment, bounds: CountBounds = CountBounds()
-    ) async throws -> ContainerSize {
-        try await storage.size(
-            ofContainer: containerIdentifier, environment, WorkTerms(requester: "", milliseconds: nil, isBackground: true), bounds: bounds)
-    }
-}

@@ -154,7 +154,7 @@ import Testing
         func remove(_ records: AccountRemoval.PublicRecords = .remove, willRun: @escaping @Sendable () async throws -> Void = {})
             async throws -> RemovalReport
         {
-            try await village.service.removeUser(named: Self.account, publicRecords: records, storage: village.store, willRun: willRun)
+            try await village.service.userRemoval.run(named: Self.account, publicRecords: records, storage: village.store, willRun: willRun)
         }
 
         /// Advances past all retention, and lets the server clean up.

@@ -4,8 +4,22 @@
 import CloudEngine
 import CloudWire
 
-extension CloudService {
-    func respondToDatabase(_ request: ServiceRequest) async throws -> ServiceResponse {
+/// Requests for operations of a database, from their head to the operation's handler.
+struct DatabaseRoute: ServiceSubject {
+    let core: ServiceCore
+    let containerRules: ContainerRules
+    let requestCredentials: RequestCredentials
+    let signInFlows: SignInFlows
+    let restrictions: Restrictions
+    let requestBudgets: RequestBudgets
+    let memory: RequestMemory
+    let bodies: RequestBodies
+    let admission: AdmissionGate
+    let headRefusals: HeadRefusals
+    let errors: ErrorResponses
+    let operations: OperationTable
+
+    func respond(to request: ServiceRequest) async throws -> ServiceResponse {
         let path = try ServicePath(parsing: request.path)
         guard path.operation.accepts(method: request.method) else {
             throw WireError(.notFound, "could not find handler for endpoint")
@@ -63,7 +77,7 @@ extension CloudService {
             // First: the first request to a container stores the account's name there.
             budget = requestBudgets.take(credentials.sender(from: request.network), now: surroundings.now())
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
-            try await checkContainer(path.containerIdentifier, path.environment, credentials)
+            try await containerRules.check(path.containerIdentifier, path.environment, credentials, accounts)
             var call = try await requestCredentials.call(
                 request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,
                 scope: path.scope)
@@ -83,7 +97,7 @@ extension CloudService {
                 (exchange.query, exchange.range) = (QueryItems(request.query), request.header(HeaderNames.range))
             }
             let asked = exchange
-            response = try await admission.run(call.requester) { try await respond(to: asked) }
+            response = try await admission.run(call.requester) { try await operations.respond(to: asked) }
         } catch let error as WireError {
             response = errors.response(to: signInFlows.withSignIn(error, request, credentials.apiToken), uuid: request.requestUUID)
         } catch let failure as StorageFailure where failure.code == .busy && path.operation == .modifyRecords {

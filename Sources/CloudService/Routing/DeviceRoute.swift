@@ -4,10 +4,26 @@
 import CloudEngine
 import CloudWire
 
-extension CloudService {
+/// Requests of a device or a page that are of no database.
+struct DeviceRoute: ServiceSubject {
+    let core: ServiceCore
+    let containerRules: ContainerRules
+    let requestCredentials: RequestCredentials
+    let signInFlows: SignInFlows
+    let sessions: WebSessions
+    let revocations: Revocations
+    let restrictions: Restrictions
+    let couriers: Couriers
+    let budgets: SenderBudgets
+    let memory: RequestMemory
+    let bodies: RequestBodies
+    /// Of anonymous listeners, by network.
+    let streams: OpenCounts
+    let accountStreams: OpenCounts
+
     /// What belongs to a device or a page and no database: the held connection on which it hears of changes that others
     /// made, and the tokens of the web.
-    func respondToDevice(_ request: ServiceRequest, _ path: DevicePath) async throws -> ServiceResponse {
+    func respond(to request: ServiceRequest, _ path: DevicePath) async throws -> ServiceResponse {
         guard request.method == path.operation.method else {
             throw WireError(.notFound, "could not find handler for endpoint")
         }
@@ -19,7 +35,7 @@ extension CloudService {
     }
 
     private func respond(to request: ServiceRequest, _ path: DevicePath, _ credentials: Credentials) async throws -> ServiceResponse {
-        try await checkContainer(path.containerIdentifier, path.environment, credentials)
+        try await containerRules.check(path.containerIdentifier, path.environment, credentials, accounts)
         try budgets.take(of: credentials.sender(from: request.network))
         var call = try await requestCredentials.call(
             request, credentials, containerIdentifier: path.containerIdentifier, environment: path.environment,

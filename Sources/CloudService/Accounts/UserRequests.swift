@@ -7,7 +7,9 @@ import CloudWire
 /// Handlers of the `users/…` operations.
 ///
 /// Source: *CloudKit Web Services Reference*, "Users".
-extension CloudService {
+struct UserRequests: ServiceSubject {
+    let core: ServiceCore
+
     func caller(_ exchange: Exchange) async throws -> ServiceResponse {
         if profile.listsCaller {
             return response(UserIdentitiesResponse(users: [try await own(exchange.call, exchange.credentials)]), exchange)
@@ -25,19 +27,19 @@ extension CloudService {
         return response(user, exchange)
     }
 
-    func discoverUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+    func discover(_ exchange: Exchange) async throws -> ServiceResponse {
         // GET asks for the caller's address book, and this server has none.
         guard exchange.method != "GET" else { return response(UserIdentitiesResponse(users: []), exchange) }
         let infos = try DiscoverUsersRequest(json: exchange.body).lookupInfos
         return response(UserIdentitiesResponse(users: try await discover(infos, exchange)), exchange)
     }
 
-    func lookupUsers(_ exchange: Exchange) async throws -> ServiceResponse {
+    func lookup(_ exchange: Exchange) async throws -> ServiceResponse {
         let identities = try await discover(try LookupUsersRequest(json: exchange.body).users, exchange)
         return response(UserDictionariesResponse(users: identities.map(Self.dictionary)), exchange)
     }
 
-    func lookupUsersByContacts(_ exchange: Exchange) -> ServiceResponse {
+    func lookupByContacts(_ exchange: Exchange) -> ServiceResponse {
         response(UserDictionariesResponse(users: []), exchange)
     }
 
@@ -90,7 +92,7 @@ extension CloudService {
             else { continue }
             // Storing the name takes time, which would reveal a person who is not discoverable.
             guard profile.isDiscoverable || account == caller else { continue }
-            let name = try await userRecordName(of: account, in: container)
+            let name = try await core.userRecordName(of: account, in: container)
             found.append(UserIdentity(userRecordName: name, name: profile.name, lookupInfo: info))
         }
         return found

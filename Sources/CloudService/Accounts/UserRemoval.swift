@@ -17,7 +17,13 @@ package struct RemovalReport: Hashable, Sendable {
     package init() {}
 }
 
-extension CloudService {
+/// Removal of accounts with their data.
+package struct UserRemoval: ServiceSubject {
+    let core: ServiceCore
+    let announcements: Announcements
+    let revocations: Revocations
+    let snapshots: SnapshotService
+
     /// Removes an account with all its data. Units of work are brief, and a removal that was interrupted is resumed by the same call.
     ///
     /// ```
@@ -34,7 +40,7 @@ extension CloudService {
     /// - Parameter willRun: Called before each unit of work; an error interrupts the removal.
     /// - Throws: `StorageFailure` with `.unknownName`.
     @discardableResult
-    package func removeUser(
+    package func run(
         named name: String, publicRecords: AccountRemoval.PublicRecords, storage removals: any RemovalStorage,
         willRun: @escaping @Sendable () async throws -> Void = {}
     ) async throws -> RemovalReport {
@@ -110,7 +116,7 @@ extension CloudService {
 
     private func operatorCall(_ partition: Partition) -> Call {
         let name = partition.scope == .public ? AccountRemoval.placeholder : partition.owner
-        return call(partition, Caller(userRecordName: name, deviceID: "", kind: .operator), baseURL: "")
+        return core.call(partition, Caller(userRecordName: name, deviceID: "", kind: .operator), baseURL: "")
     }
 
     private func leave(_ mention: RecordMention, _ removal: AccountRemoval) async throws -> Bool {
