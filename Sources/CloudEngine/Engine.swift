@@ -46,7 +46,7 @@ package struct Engine: Sendable {
     package var saveGroups: SaveGroups { SaveGroups(rules: rules) }
     package var scanner: RecordScanner { RecordScanner(limits: limits, sealer: sealer) }
     package var schemas: ContainerSchemas { ContainerSchemas() }
-    package var sharedZones: SharedZones { SharedZones() }
+    package var sharedZones: SharedZoneList { SharedZoneList() }
     package var shares: ShareRequests { ShareRequests(limits: limits, sealer: sealer) }
     package var snapshots: Snapshots { Snapshots(limits: limits, sealer: sealer) }
     package var subscriptions: SubscriptionRequests { SubscriptionRequests(limits: limits) }

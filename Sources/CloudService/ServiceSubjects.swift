@@ -40,22 +40,22 @@ extension CloudService {
     var sharedZones: SharedZones { SharedZones(core: core, restrictions: restrictions) }
     var shareLinks: ShareLinks { ShareLinks(core: core, restrictions: restrictions, announcements: announcements) }
     var units: UnitsOfWork { UnitsOfWork(core: core, announcements: announcements, deletedZones: deletedZones) }
-    var zones: ZoneRequests { ZoneRequests(core: core, units: units, sharedZones: sharedZones, snapshots: snapshots) }
+    var zones: ZoneService { ZoneService(core: core, units: units, sharedZones: sharedZones, snapshots: snapshots) }
     var changeFeeds: ChangeFeeds { ChangeFeeds(core: core, units: units, sharedZones: sharedZones, snapshots: snapshots) }
-    var records: RecordRequests {
-        RecordRequests(
+    var records: RecordService {
+        RecordService(
             core: core, units: units, sharedZones: sharedZones, invitations: Invitations(core: core),
-            saveGroups: SaveGroupRequests(core: core, units: units), indexBuilding: IndexBuilding(core: core, builds: indexBuilds))
+            saveGroups: SaveGroupService(core: core, units: units), indexBuilding: IndexBuilding(core: core, builds: indexBuilds))
     }
-    var subscriptions: SubscriptionRequests { SubscriptionRequests(core: core, units: units) }
-    var assetRequests: AssetRequests { AssetRequests(core: core, units: units, sharedZones: sharedZones) }
+    var subscriptions: SubscriptionService { SubscriptionService(core: core, units: units) }
+    var assetRequests: AssetService { AssetService(core: core, units: units, sharedZones: sharedZones) }
     var assetTransfers: AssetTransfers {
         AssetTransfers(
             core: core, assets: assets, reservations: reservations,
             resumed: ResumedUploads(core: core, assets: assets, reservations: reservations), errors: errors)
     }
     var couriers: Couriers { Couriers(core: core, revocations: revocations) }
-    var users: UserRequests { UserRequests(core: core) }
+    var users: UserService { UserService(core: core) }
 
     var operations: OperationTable { OperationTable(service: self) }
     var databaseRoute: DatabaseRoute {

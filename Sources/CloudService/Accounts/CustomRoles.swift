@@ -27,6 +27,6 @@ package struct CustomRoles: ServiceSubject {
             containerIdentifier: containerIdentifier, environment: environment, scope: .public, owner: Partition.publicOwner)
         let call = core.call(partition, Caller(userRecordName: "", deviceID: "", kind: .operator), baseURL: "")
         let engine = engine
-        try await storage.write(partition) { try engine.setRoles(roles, ofUser: userRecordName, in: $0, call) }
+        try await storage.write(partition) { try engine.roles.setRoles(roles, ofUser: userRecordName, in: $0, call) }
     }
 }

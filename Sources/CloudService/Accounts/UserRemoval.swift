@@ -72,7 +72,7 @@ package struct UserRemoval: ServiceSubject {
         let (engine, call) = (engine, operatorCall(partition))
         for name in names {
             try await willRun()
-            let outcome = try await storage.write(partition) { try engine.closeZone(name, in: $0, call) }
+            let outcome = try await storage.write(partition) { try engine.zones.close(name, in: $0, call) }
             await announcements.tell([], outcome.news, call)
         }
         return names.count
@@ -125,7 +125,7 @@ package struct UserRemoval: ServiceSubject {
         let person = removal.person(inContainer: mention.partition.containerIdentifier)
         let name = mention.record.recordName
         let outcome = try await storage.write(mention.partition) {
-            try engine.removePerson(person, fromShare: name, inZone: zoneName, in: $0, call)
+            try engine.personRemovals.remove(person, fromShare: name, inZone: zoneName, in: $0, call)
         }
         await announcements.tell(outcome.notifications, outcome.news, call)
         return outcome.response
@@ -155,7 +155,7 @@ package struct UserRemoval: ServiceSubject {
         let request = ModifyRecordsRequest(
             operations: records.map { RecordOperation(kind, $0) }, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName), atomic: false)
         let (engine, call) = (engine, operatorCall(partition))
-        let outcome = try await storage.write(partition) { try engine.modifyRecords(request, in: $0, call) }
+        let outcome = try await storage.write(partition) { try engine.records.modify(request, in: $0, call) }
         await announcements.tell(outcome.notifications + announcements.evaluate(outcome.rounds), outcome.news, call)
         if outcome.changesPublicDatabase { announcements.tellEverybody(call) }
         return outcome.response.results

@@ -34,11 +34,11 @@ struct AssetTransfers: ServiceSubject {
 
     private func receive(_ request: ServiceRequest, _ path: AssetPath, at now: Int64) async throws -> ServiceResponse {
         let engine = engine
-        let left = try await storage.read(path.partition) { try engine.uploadBytesLeft(of: path.partition, in: $0) }
+        let left = try await storage.read(path.partition) { try engine.quotas.uploadBytesLeft(of: path.partition, in: $0) }
         let form = try request.header("content-type").flatMap { (type) throws(WireError) in try MultipartReader(contentType: type) }
         // The length of a form says little of the file in it.
         let length = form == nil ? request.header("content-length").flatMap(Int64.init) : nil
-        if let left, left < length ?? 1 { throw Engine.quotaExceeded }
+        if let left, left < length ?? 1 { throw Quotas.exceeded }
         let limit = min(engine.limits.assetBytes, left ?? .max)
         if let length, length > limit {
             throw WireError(.quotaExceeded, "an asset has at most \(limit) bytes", nativeCode: .limitExceeded)
@@ -49,7 +49,7 @@ struct AssetTransfers: ServiceSubject {
                 try await assets.receive(
                     form.map { FileInForm(pieces: request.pieces, reader: $0) } ?? request.pieces, forUpload: path.file,
                     in: path.partition, bytesMax: limit, bytesExpected: length, digest: digest, at: now,
-                    isOverQuota: { try engine.isOverQuota(path.partition, in: $0) })
+                    isOverQuota: { try engine.quotas.isOverQuota(path.partition, in: $0) })
             }
         }
         guard let stored else { throw WireError(.notFound, "no such upload was asked for") }

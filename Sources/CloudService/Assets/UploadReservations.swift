@@ -41,7 +41,7 @@ final class UploadReservations: Sendable {
         do {
             return try await receive()
         } catch let error as WireError where error.nativeCode == .limitExceeded && room < assetBytes {
-            throw Engine.quotaExceeded
+            throw Quotas.exceeded
         }
     }
 }

@@ -32,7 +32,7 @@ package struct Announcements: ServiceSubject {
             target.owner = item.user
             let call = core.call(target, Caller(userRecordName: item.user, deviceID: deviceID), baseURL: "")
             let notifications = try await storage.write(target) {
-                try engine.apply(item, ofOwner: partition.owner, in: $0, call)
+                try engine.sharedZones.apply(item, ofOwner: partition.owner, in: $0, call)
             }
             if !notifications.isEmpty {
                 push.publish(notifications, to: PushAudience(of: call), exceptDevice: deviceID)
@@ -72,10 +72,10 @@ package struct Announcements: ServiceSubject {
             let terms = WorkTerms(
                 requester: round.call.requester, milliseconds: min(Self.evaluationMilliseconds, engine.limits.readMilliseconds),
                 isBackground: true)
-            guard let fired = try? await storage.read(partition, terms, { try engine.evaluate(round, in: $0) }) else { continue }
+            guard let fired = try? await storage.read(partition, terms, { try engine.firing.evaluate(round, in: $0) }) else { continue }
             notifications += fired.notifications
             guard !fired.retired.isEmpty else { continue }
-            try? await core.write(round.call) { try engine.retire(fired.retired, in: $0, partition) }
+            try? await core.write(round.call) { try engine.firing.retire(fired.retired, in: $0, partition) }
         }
         return notifications
     }

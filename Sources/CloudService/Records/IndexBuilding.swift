@@ -24,7 +24,7 @@ struct IndexBuilding: ServiceSubject {
         var recordCount = 0
         while recordCount < engine.limits.recordsIndexedPerQuery {
             try Task.checkCancellation()
-            let slice = try await core.write(call) { [engine] in try engine.buildIndexes(indexes, in: $0) }
+            let slice = try await core.write(call) { [engine] in try engine.indexes.build(indexes, in: $0) }
             if slice.isComplete { return }
             recordCount += slice.recordCount
         }
@@ -38,7 +38,7 @@ struct IndexBuilding: ServiceSubject {
             while true {
                 let indexes = builds.indexes(in: partition)
                 guard !indexes.isEmpty else { return }
-                let slice = try await storage.write(partition, terms) { [engine] in try engine.buildIndexes(Array(indexes), in: $0) }
+                let slice = try await storage.write(partition, terms) { [engine] in try engine.indexes.build(Array(indexes), in: $0) }
                 builds.note(slice, of: indexes, in: partition)
             }
         } catch {

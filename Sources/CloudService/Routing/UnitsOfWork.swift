@@ -36,7 +36,7 @@ struct UnitsOfWork: ServiceSubject {
             let earlier = try await core.write(exchange.call) { [engine] unit -> StoredAnswer? in
                 if let stored = try unit.answer(toKey: key) { return stored }
                 try unit.remember(StoredAnswer(fingerprint: exchange.fingerprint, refusing: error), forKey: key, at: exchange.call.now)
-                try engine.trimAnswers(exceptKey: key, of: exchange.call.partition, in: unit)
+                try engine.quotas.trimAnswers(exceptKey: key, of: exchange.call.partition, in: unit)
                 return nil
             }
             guard let earlier, earlier.fingerprint == exchange.fingerprint, try earlier.refusal() == nil else { throw error }
@@ -56,7 +56,7 @@ struct UnitsOfWork: ServiceSubject {
             // What need not be stored is encoded while others write.
             guard let key = exchange.storedKey else {
                 let outcome = try body(unit, call)
-                try engine.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
+                try engine.quotas.trimAnswers(exceptKey: nil, of: call.partition, in: unit)
                 return (nil, outcome)
             }
             if let stored = try unit.answer(toKey: key) {
@@ -73,7 +73,7 @@ struct UnitsOfWork: ServiceSubject {
             // A request that is repeated once its missing parts have arrived gets another response.
             if let incomplete = outcome.response as? ModifyRecordsResponse, case .missing? = incomplete.saveGroup { return (answer, nil) }
             try unit.remember(StoredAnswer(fingerprint: fingerprint, body: answer), forKey: key, at: call.now)
-            try engine.trimAnswers(exceptKey: key, of: call.partition, in: unit)
+            try engine.quotas.trimAnswers(exceptKey: key, of: call.partition, in: unit)
             return (answer, outcome)
         }
         if let outcome {

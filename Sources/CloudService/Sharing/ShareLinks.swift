@@ -49,7 +49,7 @@ struct ShareLinks: ServiceSubject {
 
     private func shortGUIDs(_ exchange: Exchange) async throws -> (ShortGUIDsRequest, AccountProfile?) {
         let request = try ShortGUIDsRequest(json: exchange.body)
-        try engine.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
+        try engine.limits.checkCount(request.shortGUIDs.count, of: "short GUIDs", atMost: engine.limits.recordsPerResponse)
         guard let account = exchange.credentials.account else { return (request, nil) }
         return (request, try await accounts.profile(ofAccount: account))
     }
@@ -60,10 +60,10 @@ struct ShareLinks: ServiceSubject {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         guard isAccepting else {
-            return try await core.read(reached) { try engine.resolve(shortGUID, target, profile, in: $0, reached) }
+            return try await core.read(reached) { try engine.shares.resolve(shortGUID, target, profile, in: $0, reached) }
         }
         let outcome = try await core.write(reached) {
-            try engine.accept(shortGUID, target, profile, in: $0, reached)
+            try engine.shares.accept(shortGUID, target, profile, in: $0, reached)
         }
         await announcements.tell(outcome.notifications, outcome.news, reached)
         return outcome.response
@@ -75,7 +75,7 @@ struct ShareLinks: ServiceSubject {
         let (target, reached) = try await reach(shortGUID, call)
         let engine = engine
         let outcome = try await core.write(reached) {
-            try engine.requestAccess(shortGUID, target, profile, in: $0, reached)
+            try engine.shares.requestAccess(shortGUID, target, profile, in: $0, reached)
         }
         await announcements.tell(outcome.notifications, outcome.news, reached)
         return outcome.response
@@ -83,7 +83,7 @@ struct ShareLinks: ServiceSubject {
 
     /// Where a link leads, and the call there.
     private func reach(_ shortGUID: ShortGUID, _ call: Call) async throws -> (LinkTarget, Call) {
-        guard let link = engine.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
+        guard let link = engine.shares.link(inShortGUID: shortGUID.value), let target = try await storage.target(ofLink: link),
             target.partition.containerIdentifier == call.partition.containerIdentifier,
             target.partition.environment == call.partition.environment
         else { throw WireError(.notFound, "nothing is shared at this link") }

@@ -26,7 +26,7 @@ struct SharedZones: ServiceSubject {
 
     /// Changes in zones of several owners, each from its own partition. All zones share the room of one response.
     func changes(_ request: ZoneChangesRequest, _ shared: Call) async throws -> ZoneChangesResponse {
-        var room = try engine.pageRoom(for: request, shared)
+        var room = try engine.feed.pageRoom(for: request, shared)
         var response = ZoneChangesResponse(zones: [])
         for query in request.zones {
             do {
@@ -35,7 +35,7 @@ struct SharedZones: ServiceSubject {
                 let engine = engine
                 let (page, roomLeft) = try await core.read(call) { [room] view in
                     var room = room
-                    let page = try engine.zoneChanges(one, room: &room, in: view, call)
+                    let page = try engine.feed.zoneChanges(one, room: &room, in: view, call)
                     return (page, room)
                 }
                 response.zones += page.zones
@@ -50,13 +50,13 @@ struct SharedZones: ServiceSubject {
     /// The zones of others, each with its token, which its own partition knows.
     func list(_ shared: Call) async throws -> ZonesResponse {
         let engine = engine
-        var response = try await core.read(shared) { try engine.listZones(in: $0, shared) }
+        var response = try await core.read(shared) { try engine.zones.list(in: $0, shared) }
         for (index, result) in response.zones.enumerated() {
             guard case .zone(var zone) = result else { continue }
             do {
                 let call = try await call(shared, for: zone.zoneID)
                 zone.syncToken = try await core.read(call, isBrief: true) { [zone] in
-                    try engine.sharedToken(of: zone.zoneID, in: $0, call)
+                    try engine.tokens.shared(of: zone.zoneID, in: $0, call)
                 }
                 response.zones[index] = .zone(zone)
             } catch is WireError {

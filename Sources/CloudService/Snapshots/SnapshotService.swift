@@ -27,10 +27,10 @@ package struct SnapshotService: ServiceSubject {
         else { return nil }
         await snapshots.load(serverIdentity: engine.serverIdentity)
         let (engine, query) = (engine, request.zones[0])
-        guard let subject = try? await core.read(call, isBrief: true, { try engine.snapshotSubject(of: query, in: $0, call) }),
+        guard let subject = try? await core.read(call, isBrief: true, { try engine.snapshots.subject(of: query, in: $0, call) }),
             let offer = await offer(of: subject, snapshots, call)
         else { return nil }
-        return try? await core.read(call, isBrief: true) { try engine.page(offering: offer, of: subject, in: $0, call) }
+        return try? await core.read(call, isBrief: true) { try engine.snapshots.page(offering: offer, of: subject, in: $0, call) }
     }
 
     private func offer(of subject: SnapshotSubject, _ snapshots: ZoneSnapshots, _ call: Call) async -> SnapshotOffer? {
@@ -39,7 +39,7 @@ package struct SnapshotService: ServiceSubject {
         if let found = snapshots.snapshot(of: subject) {
             let most = max(Self.changesBehindMax, found.whole.recordCount / 4)
             let behind = try? await core.read(call, isBrief: true) {
-                try engine.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
+                try engine.snapshots.changes(since: found.whole.syncToken, of: subject, atMost: most + 1, in: $0)
             }
             if let behind, !snapshots.isTooOld(found, at: call.now) {
                 snapshots.use(found, at: call.now)
@@ -69,7 +69,7 @@ package struct SnapshotService: ServiceSubject {
             while true {
                 try Task.checkCancellation()
                 let part = try await storage.read(subject.partition, terms) { [change, end] in
-                    try engine.snapshotPart(of: subject, after: change, end: end, in: $0)
+                    try engine.snapshots.part(of: subject, after: change, end: end, in: $0)
                 }
                 let bytes = try await draft.append(part.body)
                 recordCount += part.recordCount
@@ -104,7 +104,7 @@ package struct SnapshotService: ServiceSubject {
         let subject = snapshots.subject(ofBuild: identifier)
         guard let subject = subject ?? snapshots.snapshot(identifier: identifier)?.subject else { throw Self.unknownSnapshot }
         let isAllowed = { @Sendable () async throws -> Bool in
-            try await core.read(call, isBrief: true) { try engine.mayRead(subject, in: $0, call) }
+            try await core.read(call, isBrief: true) { try engine.snapshots.mayRead(subject, in: $0, call) }
         }
         guard try await isAllowed() else { throw Self.unknownSnapshot }
         let (size, isWhole) = try await size(ofSnapshot: identifier, subject, snapshots, exchange)
@@ -179,7 +179,7 @@ package struct SnapshotService: ServiceSubject {
             let subject = snapshot.subject
             if !snapshots.isTooOld(snapshot, at: now) {
                 // Without the database nothing is known of the zone.
-                guard let exists = try? await storage.read(subject.partition, { try engine.exists(subject, in: $0) }), !exists else {
+                guard let exists = try? await storage.read(subject.partition, { try engine.snapshots.exists(subject, in: $0) }), !exists else {
                     continue
                 }
             }

@@ -14,7 +14,7 @@ struct ChangeFeeds: ServiceSubject {
     func databaseChanges(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try DatabaseChangesRequest(json: exchange.body)
         let engine = engine
-        return try await units.read(exchange, isBrief: true) { try engine.databaseChanges(message, in: $0, $1) }
+        return try await units.read(exchange, isBrief: true) { try engine.feed.databaseChanges(message, in: $0, $1) }
     }
 
     func zoneChanges(_ exchange: Exchange) async throws -> ServiceResponse {
@@ -32,7 +32,7 @@ struct ChangeFeeds: ServiceSubject {
         // Stored texts of deleted records have their types.
         let asTexts = profile.namesTypesOfDeletedRecords
         return try await units.read(exchange, numbersAsStrings: message.numbersAsStrings, isBrief: true) {
-            try engine.zoneChanges(message, asTexts: asTexts, in: $0, $1)
+            try engine.feed.zoneChanges(message, asTexts: asTexts, in: $0, $1)
         }
     }
 
@@ -40,7 +40,7 @@ struct ChangeFeeds: ServiceSubject {
     func changedZones(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ChangedZonesRequest(json: exchange.body)
         let engine = engine
-        return try await units.read(exchange) { try engine.changedZones(message, in: $0, $1) }
+        return try await units.read(exchange) { try engine.olderChanges.changedZones(message, in: $0, $1) }
     }
 
     /// The older form of ``zoneChanges(_:)``.
@@ -50,7 +50,7 @@ struct ChangeFeeds: ServiceSubject {
         return try await units.read(
             try await sharedZones.route(exchange, toZone: message.zone.zoneID), numbersAsStrings: message.numbersAsStrings
         ) {
-            try engine.recordChanges(message, in: $0, $1)
+            try engine.olderChanges.recordChanges(message, in: $0, $1)
         }
     }
 }

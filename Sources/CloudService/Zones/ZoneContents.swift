@@ -16,14 +16,14 @@ package struct ZoneSize: Hashable, Sendable {
 package struct ZoneContents: ServiceSubject {
     let core: ServiceCore
 
-    /// Scans records of a zone for those of a type; see `Engine.scan(_:forType:before:limit:examining:bytesMax:desiredKeys:in:_:)`.
+    /// Scans records of a zone for those of a type; see `RecordScanner.scan(_:forType:before:limit:examining:bytesMax:desiredKeys:in:_:)`.
     package func scan(
         _ zoneID: ZoneID, forType recordType: String, before number: Int64?, limit: Int, examining most: Int,
-        bytesMax: Int = Engine.scanBytesMax, desiredKeys: [String]? = nil, _ call: Call
+        bytesMax: Int = RecordScanner.bytesMax, desiredKeys: [String]? = nil, _ call: Call
     ) async throws -> RecordScan {
         let engine = engine
         return try await core.read(call) { view in
-            try engine.scan(
+            try engine.scanner.scan(
                 zoneID, forType: recordType, before: number, limit: limit, examining: most, bytesMax: bytesMax, desiredKeys: desiredKeys,
                 in: view, call)
         }
@@ -46,10 +46,10 @@ package struct ZoneContents: ServiceSubject {
         }
     }
 
-    /// See `Engine.presentToken(of:in:_:)`.
+    /// See `FeedTokens.present(of:in:_:)`.
     package func presentToken(of zoneID: ZoneID, _ call: Call) async throws -> String {
         let engine = engine
-        return try await core.read(call, isBrief: true) { try engine.presentToken(of: zoneID, in: $0, call) }
+        return try await core.read(call, isBrief: true) { try engine.tokens.present(of: zoneID, in: $0, call) }
     }
 
     /// The zones of a partition.

@@ -20,22 +20,22 @@ package struct ZoneHistory: ServiceSubject {
         }
     }
 
-    /// Restores a zone to a time; see `Engine.restoreZone(_:to:in:_:)`.
+    /// Restores a zone to a time; see `ZoneRestores.restore(_:to:in:_:)`.
     ///
     /// - Parameter time: Milliseconds since 1970 UTC.
     package func restore(_ zoneID: ZoneID, to time: Int64, _ call: Call) async throws -> ZoneRestoration {
         let engine = engine
-        let outcome = try await core.write(call, parts: 8) { try engine.restoreZone(zoneID, to: time, in: $0, call) }
+        let outcome = try await core.write(call, parts: 8) { try engine.restores.restore(zoneID, to: time, in: $0, call) }
         await announcements.tell(outcome.notifications, outcome.news, call)
         return outcome.response
     }
 
-    /// Changes of a record, newest first; see `Engine.biography(of:in:from:limit:_:_:)`.
+    /// Changes of a record, newest first; see `ChangeLog.biography(of:in:from:limit:_:_:)`.
     package func biography(
         of recordName: String, in zoneID: ZoneID, from number: Int64?, limit: Int, _ call: Call
     ) async throws -> RecordBiography {
         let engine = engine
-        return try await core.read(call) { try engine.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call) }
+        return try await core.read(call) { try engine.changeLog.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call) }
     }
 
     /// The start of the history that the server keeps, in milliseconds since 1970 UTC; nil if it keeps none.

@@ -4,7 +4,7 @@
 package import CloudWire
 
 /// The list of zones that others share with a user: the partition of the user's shared database.
-package struct SharedZones: Sendable {
+package struct SharedZoneList: Sendable {
     /// Applies news to the list of zones that others share with a user. Applied again they change nothing.
     ///
     /// - Parameter call: Of the user's shared database.

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 /// Handlers of the operations on zones.
-struct ZoneRequests: ServiceSubject {
+struct ZoneService: ServiceSubject {
     let core: ServiceCore
     let units: UnitsOfWork
     let sharedZones: SharedZones
@@ -17,19 +17,19 @@ struct ZoneRequests: ServiceSubject {
             return .json(response.encoded(as: exchange.call.form), endpoint: exchange.operation.rawValue)
         }
         let engine = engine
-        return try await units.read(exchange) { try engine.listZones(in: $0, $1) }
+        return try await units.read(exchange) { try engine.zones.list(in: $0, $1) }
     }
 
     func lookup(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZonesLookupRequest(json: exchange.body)
         let engine = engine
-        return try await units.read(exchange, isBrief: true) { try engine.lookupZones(message, in: $0, $1) }
+        return try await units.read(exchange, isBrief: true) { try engine.zones.lookup(message, in: $0, $1) }
     }
 
     func modify(_ exchange: Exchange) async throws -> ServiceResponse {
         let message = try ZonesModifyRequest(json: exchange.body)
         let engine = engine
-        let response = try await units.write(exchange) { try engine.modifyZones(message, in: $0, $1) }
+        let response = try await units.write(exchange) { try engine.zones.modify(message, in: $0, $1) }
         if message.operations.contains(where: { if case .delete = $0 { true } else { false } }) {
             await snapshots.removeStale(of: exchange.call.partition)
         }

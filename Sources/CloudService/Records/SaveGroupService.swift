@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 /// Saves that are sent as several requests.
-struct SaveGroupRequests: ServiceSubject {
+struct SaveGroupService: ServiceSubject {
     let core: ServiceCore
     let units: UnitsOfWork
 
@@ -21,13 +21,13 @@ struct SaveGroupRequests: ServiceSubject {
         guard let key = exchange.storedKey else { throw WireError(.badRequest, "a request of a group needs an idempotency key") }
         guard group.isLast else {
             let response = try await core.write(exchange.call) { [body = exchange.body, call = exchange.call] in
-                try engine.stage(message, group, body: body, in: $0, call)
+                try engine.saveGroups.stage(message, group, body: body, in: $0, call)
             }
             return .json(response.encoded(), endpoint: exchange.operation.rawValue)
         }
         do {
             return try await units.write(exchange, numbersAsStrings: message.numbersAsStrings, parts: group.parts) {
-                try engine.modifyRecords(message, group, in: $0, $1)
+                try engine.saveGroups.execute(message, group, in: $0, $1)
             }
         } catch let refused as SaveGroupRefused {
             // Nothing of the transaction is left, so that the answer is stored by another one.
@@ -36,7 +36,7 @@ struct SaveGroupRequests: ServiceSubject {
                 if let earlier = try unit.answer(toKey: key) { return earlier.body }
                 try unit.remember(StoredAnswer(fingerprint: fingerprint, body: body), forKey: key, at: call.now)
                 try unit.removeStaged(call.key(of: group))
-                try engine.trimAnswers(exceptKey: key, of: call.partition, in: unit)
+                try engine.quotas.trimAnswers(exceptKey: key, of: call.partition, in: unit)
                 return body
             }
             return .json(answer, endpoint: exchange.operation.rawValue)

@@ -5,7 +5,7 @@ import CloudEngine
 import CloudWire
 
 /// Handlers of the operations on assets.
-struct AssetRequests: ServiceSubject {
+struct AssetService: ServiceSubject {
     let core: ServiceCore
     let units: UnitsOfWork
     let sharedZones: SharedZones
@@ -14,7 +14,7 @@ struct AssetRequests: ServiceSubject {
         let message = try AssetUploadRequest(json: exchange.body)
         let engine = engine
         return try await units.write(try await sharedZones.route(exchange, toZone: message.zoneID)) {
-            try engine.requestUploads(message, in: $0, $1)
+            try engine.assets.requestUploads(message, in: $0, $1)
         }
     }
 
@@ -22,7 +22,7 @@ struct AssetRequests: ServiceSubject {
         let message = try RereferenceAssetsRequest(json: exchange.body)
         let engine = engine
         return try await units.write(try await sharedZones.route(exchange, toZone: message.zoneID)) {
-            try engine.rereferenceAssets(message, in: $0, $1)
+            try engine.assets.rereference(message, in: $0, $1)
         }
     }
 }

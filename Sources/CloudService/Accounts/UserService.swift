@@ -7,7 +7,7 @@ import CloudWire
 /// Handlers of the `users/…` operations.
 ///
 /// Source: *CloudKit Web Services Reference*, "Users".
-struct UserRequests: ServiceSubject {
+struct UserService: ServiceSubject {
     let core: ServiceCore
 
     func caller(_ exchange: Exchange) async throws -> ServiceResponse {
@@ -60,7 +60,7 @@ struct UserRequests: ServiceSubject {
         guard call.capabilities.contains(.quota) else { return nil }
         var call = call
         (call.partition.scope, call.partition.owner) = (.private, call.caller.userRecordName)
-        return try await core.read(call) { [engine, partition = call.partition] in try engine.quotaStatus(of: partition, in: $0) }
+        return try await core.read(call) { [engine, partition = call.partition] in try engine.quotas.status(of: partition, in: $0) }
     }
 
     /// The caller's permissions in the public database, if the caller requests them.
@@ -83,7 +83,7 @@ struct UserRequests: ServiceSubject {
     /// Users that match and agreed to be found; the caller always does.
     private func discover(_ infos: [LookupInfo], _ exchange: Exchange) async throws -> [UserIdentity] {
         let caller = exchange.credentials.account
-        try engine.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
+        try engine.limits.checkCount(infos.count, of: "users", atMost: engine.limits.recordsPerResponse)
         var found: [UserIdentity] = []
         for info in infos {
             let container = exchange.call.partition.containerIdentifier

@@ -5,12 +5,12 @@ import CloudEngine
 import CloudWire
 
 /// Handlers of the operations on records.
-struct RecordRequests: ServiceSubject {
+struct RecordService: ServiceSubject {
     let core: ServiceCore
     let units: UnitsOfWork
     let sharedZones: SharedZones
     let invitations: Invitations
-    let saveGroups: SaveGroupRequests
+    let saveGroups: SaveGroupService
     let indexBuilding: IndexBuilding
 
     func modify(_ exchange: Exchange) async throws -> ServiceResponse {
@@ -25,7 +25,7 @@ struct RecordRequests: ServiceSubject {
         }
         let engine = engine
         return try await units.write(exchange, numbersAsStrings: message.numbersAsStrings) { [message] in
-            try engine.modifyRecords(message, in: $0, $1)
+            try engine.records.modify(message, in: $0, $1)
         }
     }
 
@@ -35,7 +35,7 @@ struct RecordRequests: ServiceSubject {
         return try await units.read(
             try await sharedZones.route(exchange, toZone: message.zoneID), numbersAsStrings: message.numbersAsStrings, isBrief: true
         ) {
-            try engine.lookupRecords(message, in: $0, $1)
+            try engine.records.lookup(message, in: $0, $1)
         }
     }
 
@@ -53,7 +53,7 @@ struct RecordRequests: ServiceSubject {
         while true {
             do {
                 return try await units.read(exchange, numbersAsStrings: message.numbersAsStrings) { [profile] in
-                    var response = try engine.queryRecords(message, in: $0, $1)
+                    var response = try engine.queries.page(message, in: $0, $1)
                     guard profile.hasLaggingIndexes else { return response }
                     let now = $1.now
                     response.results.removeAll { if case .record(let record) = $0 { !profile.shows(record, at: now) } else { false } }
