@@ -293,6 +293,11 @@ extension NSManagedObjectContext {
         (a.key?.number ?? 0) < (b.key?.number ?? 0)
     }
 
+    /// Returns the store that a new object will be saved to, as far as its relationships decide it now.
+    func chosenStore(of object: NSManagedObject) -> NSPersistentStore? {
+        persistentStoreCoordinator.flatMap { assignedStore(of: object, $0) }
+    }
+
     /// Returns the explicitly assigned store, else the store of a related object, else the first store that holds the
     /// entity.
     private func assignedStore(of object: NSManagedObject, _ coordinator: NSPersistentStoreCoordinator) -> NSPersistentStore? {

@@ -14,6 +14,8 @@ struct FetchPlan {
     let includesPendingChanges: Bool
     /// Whether the predicate has a block: the query has neither it nor the window, which apply to the fetched objects.
     let filtersObjects: Bool
+    /// Numbers of the request's own stores; nil for all stores.
+    private let affectedStores: Set<UInt16>?
     private let predicate: PredicateKit.Predicate?
     private let order: [SortKey]
 
@@ -26,6 +28,7 @@ struct FetchPlan {
         entities = parameters.includesSubentities ? Set(layout.entity.hierarchy) : [layout.index]
         includesPendingChanges = parameters.includesPendingChanges
         stores = (parameters.affectedStores ?? coordinator.persistentStores).filter { $0.holds(layout.index) }
+        affectedStores = parameters.affectedStores.map { Set($0.map(\.number)) }
         let tree = parameters.predicate?.tree
         let hasBlock = tree?.hasBlock ?? false
         filtersObjects = hasBlock && stores.allSatisfy(\.isInMemory)
@@ -71,11 +74,23 @@ struct FetchPlan {
         }
     }
 
+    /// Whether the object is of the request's stores and satisfies the predicate. The caller checks its entity.
     func accepts(_ object: NSManagedObject) -> Bool {
+        guard isAffected(object) else { return false }
         guard let predicate else { return true }
         // The store, which evaluates first, has rejected predicates that memory cannot evaluate.
         let now = { Date().timeIntervalSinceReferenceDate }
         return (try? predicate.evaluate(on: .object(PredicateObject(object)), now: now)) ?? false
+    }
+
+    /// A new object counts for the store that its save will choose.
+    ///
+    /// Source: developer.apple.com/documentation/coredata/nspersistentstorerequest/affectedstores
+    private func isAffected(_ object: NSManagedObject) -> Bool {
+        guard let affectedStores else { return true }
+        guard object.key.isTemporary else { return affectedStores.contains(object.key.store) }
+        guard let store = object.contextReference?.chosenStore(of: object) else { return false }
+        return affectedStores.contains(store.number)
     }
 
     /// - Returns: The objects sorted; ties are in the order in which objects were registered.

@@ -103,6 +103,56 @@ import Testing
         }
     }
 
+    /// Source: developer.apple.com/documentation/coredata/nspersistentstorerequest/affectedstores
+    @Test func unsavedChangesCountForTheStoresOfTheirObjects() throws {
+        let (coordinator, first, second) = try twins()
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            let bolt = Depot.insert("Item", ["name": "bolt"], into: context)
+            context.assign(Depot.insert("Item", ["name": "nut"], into: context), to: first)
+            context.assign(bolt, to: second)
+            try context.save()
+            bolt.setValue("bolt 2", forKey: "name")
+            context.assign(Depot.insert("Item", ["name": "nail"], into: context), to: second)
+            // Without a store of its own, it will be saved to the first one.
+            Depot.insert("Item", ["name": "screw"], into: context)
+            let request = Depot.request("Item", nil, sort: "name")
+            for isSaved in [false, true] {
+                if isSaved { try context.save() }
+                request.affectedStores = [first]
+                #expect(Depot.names(try context.fetch(request)) == ["nut", "screw"])
+                #expect(try context.count(for: request) == 2)
+                request.affectedStores = [second]
+                #expect(Depot.names(try context.fetch(request)) == ["bolt 2", "nail"])
+                #expect(try context.count(for: request) == 2)
+            }
+        }
+    }
+
+    private final class Follower: NSObject, NSFetchedResultsControllerDelegate {}
+
+    @Test func resultsFollowTheStoresOfTheirRequest() throws {
+        let (coordinator, first, second) = try twins()
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            context.assign(Depot.insert("Item", ["name": "nut"], into: context), to: first)
+            try context.save()
+            let request = Depot.request("Item", nil, sort: "name")
+            request.affectedStores = [first]
+            let results = NSFetchedResultsController(
+                fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+            let follower = Follower()
+            results.delegate = follower
+            try results.performFetch()
+            for (name, store) in [("bolt", second), ("nail", first)] {
+                context.assign(Depot.insert("Item", ["name": name], into: context), to: store)
+            }
+            context.processPendingChanges()
+            #expect(Depot.names(results.fetchedObjects ?? []) == ["nail", "nut"])
+            withExtendedLifetime(follower) {}
+        }
+    }
+
     @Test func newObjectsAreAssignedToTheStoreOfRelatedObjects() throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)
