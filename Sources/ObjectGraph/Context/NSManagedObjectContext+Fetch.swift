@@ -86,7 +86,18 @@ extension NSManagedObjectContext {
         }
         guard parent == nil, !plan.filtersObjects else { return try fetchObjects(parameters).count }
         if overlays(plan) { return try countOverlaid(plan, parameters) }
-        return try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(plan.query) } }
+        guard plan.stores.count > 1 else { return try inPinnedState { try plan.stores.first?.count(plan.query) ?? 0 } }
+        // The window is one of all stores' rows together, so no store may apply it alone.
+        var query = plan.query
+        query.limit = parameters.limit > 0 ? parameters.offset + parameters.limit : nil
+        query.offset = 0
+        return windowed(try inPinnedState { try plan.stores.reduce(0) { try $0 + $1.count(query) } }, parameters)
+    }
+
+    /// - Returns: The number of results in the request's window, of `count` results in all.
+    private func windowed(_ count: Int, _ parameters: FetchParameters) -> Int {
+        let remainingCount = max(count - parameters.offset, 0)
+        return parameters.limit > 0 ? min(remainingCount, parameters.limit) : remainingCount
     }
 
     /// Counts in the stores, then corrects the count by the objects with unsaved changes.
@@ -107,8 +118,7 @@ extension NSManagedObjectContext {
             let amongThem = try FetchPlan(among, coordinator: requireCoordinator()).query
             count -= try inPinnedState { try store.count(amongThem) }
         }
-        let remainingCount = max(count - parameters.offset, 0)
-        return parameters.limit > 0 ? min(remainingCount, parameters.limit) : remainingCount
+        return windowed(count, parameters)
     }
 
     /// Creates no objects where the rows' keys suffice.

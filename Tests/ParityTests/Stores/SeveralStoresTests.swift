@@ -153,6 +153,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0, 2), (1, 0), (1, 3), (4, 5), (9, 0), (9, 2)])
+    func aCountHasOneWindowOverAllStores(offset: Int, limit: Int) throws {
+        let (coordinator, first, second) = try twins()
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            for (number, store) in [first, second, first, second, first].enumerated() {
+                context.assign(Depot.insert("Item", ["name": "\(number)"], into: context), to: store)
+            }
+            try context.save()
+            let request = Depot.request("Item", nil, sort: "name")
+            request.fetchOffset = offset
+            request.fetchLimit = limit
+            let expected = limit > 0 ? min(limit, max(5 - offset, 0)) : max(5 - offset, 0)
+            #expect(try context.fetch(request).count == expected)
+            #expect(try context.count(for: request) == expected)
+        }
+    }
+
     @Test func newObjectsAreAssignedToTheStoreOfRelatedObjects() throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)
