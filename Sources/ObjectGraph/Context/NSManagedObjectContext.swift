@@ -338,7 +338,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     /// Saving, and merging another context's save, advance the context to the newest state; registered objects keep their
     /// values until they are refreshed.
     ///
-    /// Has no effect on in-memory stores.
+    /// Has no effect on stores in memory and stores without SQL.
     ///
     /// - Parameter generation: ``NSQueryGenerationToken/current``, another context's token, or nil to read the newest
     ///   state each time.

@@ -114,8 +114,8 @@ extension NSManagedObjectContext {
         case .nextRead:
             var generations: [UInt16: StoreGeneration] = [:]
             for store in persistentStoreCoordinator?.persistentStores ?? [] {
-                // If a state cannot be had now, the read itself reports why.
-                if let generation = try? store.storage.currentGeneration() { generations[store.number] = generation }
+                // Stores without SQL keep no earlier states. If a state cannot be had now, the read itself reports why.
+                if let generation = try? store.sqlite?.currentGeneration() { generations[store.number] = generation }
             }
             let view = PinnedView(generations)
             readingPoint = .pinned(view)

@@ -190,7 +190,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
         number = plan.number
         source = plan.description
         entities = Set(plan.entities.map(\.index))
-        isHistoryTracked = plan.description.isHistoryTracked
+        // Others have no tables for it, and ignore the option.
+        isHistoryTracked = plan.description.isHistoryTracked && self is SQLitePersistentStore
         postsRemoteChanges = plan.description.postsRemoteChanges
     }
 

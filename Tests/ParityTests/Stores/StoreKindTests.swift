@@ -99,6 +99,27 @@ import Testing
         }
     }
 
+    /// Only SQLite stores have history and earlier states: developer.apple.com/documentation/coredata/nsquerygenerationtoken
+    @Test func aBinaryStoreIgnoresHistoryAndQueryGenerations() throws {
+        let options: [AnyHashable: Any] = [
+            NSPersistentHistoryTrackingKey: true, NSPersistentStoreRemoteChangeNotificationPostOptionKey: true,
+        ]
+        let url = try Depot.folder().appendingPathComponent("depot")
+        let coordinator = try Depot.coordinator(NSBinaryStoreType, at: url, options: options)
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            try context.setQueryGenerationFrom(.current)
+            #expect(try context.count(for: Depot.request("Item")) == 0)
+            #expect(context.queryGenerationToken == nil)
+            Depot.insert("Item", ["name": "nut"], into: context)
+            try context.save()
+            #expect(Depot.names(try context.fetch(Depot.request("Item"))) == ["nut"])
+            #expect(coordinator.currentPersistentHistoryToken(fromStores: nil) == nil)
+            let history = NSPersistentHistoryChangeRequest.fetchHistory(after: nil as NSPersistentHistoryToken?)
+            #expect(Depot.code { try context.execute(history) } == 134_091)
+        }
+    }
+
     @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
     func storedValuesRoundTrip(type: String) throws {
         let url = try Depot.folder().appendingPathComponent("depot")
