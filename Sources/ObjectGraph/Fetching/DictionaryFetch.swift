@@ -94,8 +94,7 @@ struct DictionaryPlan {
         let keys = query.rows.sort.enumerated().map { ($0 + columns.count, $1) }
         let ordered = rows.enumerated().sorted { first, second in
             for (place, key) in keys {
-                let order = PredicateValue.sortOrder(
-                    Self.comparable(first.element[place]), Self.comparable(second.element[place]), key.options)
+                let order = key.order(Self.comparable(first.element[place]), Self.comparable(second.element[place]))
                 if order != 0 { return (order < 0) == key.ascending }
             }
             return first.offset < second.offset

@@ -105,7 +105,7 @@ extension NSAtomicStore {
         }
         let sorted = keyed.sorted { first, second in
             for (index, key) in query.sort.enumerated() {
-                let order = PredicateValue.sortOrder(first.1[index], second.1[index], key.options)
+                let order = key.order(first.1[index], second.1[index])
                 if order != 0 { return (order < 0) == key.ascending }
             }
             return first.0.key.primaryKey < second.0.key.primaryKey

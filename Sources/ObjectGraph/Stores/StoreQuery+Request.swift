@@ -13,11 +13,18 @@ extension StoreQuery {
         request.entity = layout.description
         request.includesSubentities = includesSubentities
         request.predicate = predicate.map { NSPredicate.made($0) }
-        request.sortDescriptors =
-            sort.isEmpty ? nil : sort.map { NSSortDescriptor(key: $0.keyPath.joined(separator: "."), ascending: $0.ascending) }
+        request.sortDescriptors = sort.isEmpty ? nil : sort.map(\.descriptor)
         request.fetchLimit = limit ?? 0
         request.fetchOffset = offset
         request.resultType = type
         return request
+    }
+}
+
+extension SortKey {
+    /// The descriptor that the key was made of.
+    fileprivate var descriptor: NSSortDescriptor {
+        let method = TextCollation.selectors.first { $0.value == collation }?.key
+        return NSSortDescriptor(key: keyPath.joined(separator: "."), ascending: ascending, selector: method.map { Selector($0) })
     }
 }

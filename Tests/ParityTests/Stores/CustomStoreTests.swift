@@ -11,6 +11,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
     private(set) var rows: [String: [String: Any]] = [:]
     private(set) var reads = 0
     private(set) var saves: [NSSaveChangesRequest] = []
+    private(set) var sortDescriptors: [NSSortDescriptor] = []
     private var last = 0
 
     override var type: String { Self.type }
@@ -29,6 +30,7 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
         guard let fetch = request as? NSFetchRequest<any NSFetchRequestResult>, let entity = fetch.entity ?? nil, let context else {
             throw CocoaError(.persistentStoreUnsupportedRequestType)
         }
+        sortDescriptors = fetch.sortDescriptors ?? []
         let found = rows.filter { $0.value["entity"] as? String == entity.name }.filter { row in
             fetch.predicate?.evaluate(with: row.value) ?? true
         }
@@ -160,6 +162,20 @@ final class DictionaryStore: NSIncrementalStore, @unchecked Sendable {
             context.refreshAllObjects()
             let bolt = try? context.fetch(Depot.request("Item")).first
             #expect(bolt?.value(forKey: "count") as? Int64 == 9)
+        }
+    }
+
+    @Test func anIncrementalStoreReceivesTheSelectorsOfSortDescriptors() throws {
+        let (coordinator, store) = try open()
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            let request = Depot.request("Item")
+            request.sortDescriptors = [
+                NSSortDescriptor(key: "name", ascending: false, selector: Selector(("localizedStandardCompare:"))),
+                NSSortDescriptor(key: "count", ascending: true),
+            ]
+            _ = try context.fetch(request)
+            #expect(store.sortDescriptors == request.sortDescriptors)
         }
     }
 

@@ -171,6 +171,24 @@ import Testing
         }
     }
 
+    @Test func dictionariesOfSeveralStoresAreSortedBySelector() throws {
+        let (coordinator, first, second) = try twins()
+        let context = Depot.context(over: coordinator)
+        try context.performAndWait {
+            for (name, store) in [("c", first), ("B", second), ("a", first)] {
+                context.assign(Depot.insert("Item", ["name": name], into: context), to: store)
+            }
+            try context.save()
+            let request = NSFetchRequest<NSDictionary>(entityName: "Item")
+            request.resultType = .dictionaryResultType
+            request.propertiesToFetch = ["name"]
+            request.sortDescriptors = [
+                NSSortDescriptor(key: "name", ascending: true, selector: Selector(("caseInsensitiveCompare:")))
+            ]
+            #expect(try context.fetch(request).map { $0["name"] as? String } == ["a", "B", "c"])
+        }
+    }
+
     @Test func newObjectsAreAssignedToTheStoreOfRelatedObjects() throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)

@@ -99,6 +99,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType, NSBinaryStoreType])
+    func aFetchSortsByTheSelectorOfItsDescriptor(type: String) throws {
+        let url = try Depot.folder().appendingPathComponent("depot")
+        let context = Depot.context(over: try Depot.coordinator(type, at: url))
+        try context.performAndWait {
+            for name in ["b", "A", "a10", "a9", "B2"] { Depot.insert("Item", ["name": name], into: context) }
+            try context.save()
+            func names(_ selector: Selector) throws -> [String] {
+                let request = Depot.request("Item")
+                request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true, selector: selector)]
+                return Depot.names(try context.fetch(request))
+            }
+            #expect(try names(Selector(("compare:"))) == ["A", "B2", "a10", "a9", "b"])
+            #expect(try names(Selector(("caseInsensitiveCompare:"))) == ["A", "a10", "a9", "b", "B2"])
+            #expect(try names(Selector(("localizedStandardCompare:"))) == ["A", "a9", "a10", "b", "B2"])
+        }
+    }
+
     /// Only SQLite stores have history and earlier states: developer.apple.com/documentation/coredata/nsquerygenerationtoken
     @Test func aBinaryStoreIgnoresHistoryAndQueryGenerations() throws {
         let options: [AnyHashable: Any] = [
