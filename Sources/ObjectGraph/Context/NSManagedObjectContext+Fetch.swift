@@ -84,7 +84,14 @@ extension NSManagedObjectContext {
             let dictionaries = try DictionaryPlan(parameters, plan, coordinator: requireCoordinator())
             return try inPinnedState { try dictionaries.count() }
         }
-        guard parent == nil, !plan.filtersObjects else { return try fetchObjects(parameters).count }
+        if plan.filtersObjects { return try fetchObjects(parameters).count }
+        if let parent {
+            guard !overlays(plan) else { return try fetchObjects(parameters).count }
+            // The parent's stores count their rows: no object is created here or there.
+            var above = parameters
+            above.includesPendingChanges = true
+            return try reading(parent) { try $0.count(above) }
+        }
         if overlays(plan) { return try countOverlaid(plan, parameters) }
         guard plan.stores.count > 1 else { return try inPinnedState { try plan.stores.first?.count(plan.query) ?? 0 } }
         // The window is one of all stores' rows together, so no store may apply it alone.

@@ -45,6 +45,25 @@ import Testing
         #expect(try grandchild.fetch(request).map { $0.text("title") } == ["unsaved"])
     }
 
+    @Test func countsOfAChildReadNoObjects() throws {
+        let (root, child, grandchild) = try chain()
+        let card = Boards.card("one", in: root)
+        _ = Boards.card("two", in: root)
+        try root.save()
+        root.refresh(card, mergeChanges: false)
+        _ = Boards.card("three", in: root)
+        #expect(try child.count("Card") == 3)
+        #expect(try grandchild.count("Card") == 3)
+        let request = NSFetchRequest<Card>(entityName: "Card")
+        request.fetchLimit = 2
+        request.fetchOffset = 2
+        #expect(try grandchild.count(for: request) == 1)
+        #expect(card.isFault)
+        _ = Boards.card("four", in: child)
+        #expect(try child.count("Card") == 4)
+        #expect(try grandchild.count("Card") == 4)
+    }
+
     @Test func aChildHasItsOwnInstancesOfObjects() throws {
         let (root, child, _) = try chain()
         let card = Boards.card("one", in: root)
