@@ -219,6 +219,32 @@ import Testing
         b.performAndWait { #expect(note.managedObjectContext == nil) }
     }
 
+    /// The notification names the moved books only: the owners follow from the loaded members.
+    @Test(arguments: [1, 2, 7]) func aMergeFindsTheOwnersOfMovedMembers(moved: Int) throws {
+        let container = try Library.container()
+        let (a, b) = (container.newBackgroundContext(), container.newBackgroundContext())
+        let shelfIDs = try (0..<3).map { _ in try Library.save("Shelf", in: a) }
+        // One book of the first shelf, six of the second, none of the third.
+        let bookIDs = try (0..<7).map { number in
+            try Library.save("Book", in: a) { $0.setValue(a.object(with: shelfIDs[min(number, 1)]), forKey: "shelf") }
+        }
+        let shelves = b.performAndWait {
+            let shelves = shelfIDs.map { b.object(with: $0) }
+            #expect(shelves.map { books($0) } == [1, 6, 0])
+            return shelves
+        }
+        let movedIDs = Array(bookIDs.prefix(moved))
+        try a.performAndWait {
+            for id in movedIDs { a.object(with: id).setValue(a.object(with: shelfIDs[2]), forKey: "shelf") }
+            try a.save()
+        }
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSUpdatedObjectsKey: movedIDs], into: [b])
+        b.performAndWait { #expect(shelves.map { books($0) } == [0, 7 - moved, moved]) }
+        for id in movedIDs { try Library.remove(id, in: a) }
+        NSManagedObjectContext.mergeChanges(fromRemoteContextSave: [NSDeletedObjectsKey: movedIDs], into: [b])
+        b.performAndWait { #expect(shelves.map { books($0) } == [0, 7 - moved, 0]) }
+    }
+
     @Test func countsAndWindowsSeeDeletionsThatAreNotSaved() throws {
         let context = try Library.container().newBackgroundContext()
         try context.performAndWait {

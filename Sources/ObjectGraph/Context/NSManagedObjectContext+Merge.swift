@@ -52,24 +52,42 @@ extension NSManagedObjectContext {
     }
 
     /// Returns registered owners with loaded members that differ from the store's.
+    ///
+    /// The steps are as many as the changed rows and the loaded members together, not their product.
     private func staleOwners(_ commit: StoreCommit, _ coordinator: NSPersistentStoreCoordinator) -> Set<RowKey> {
         let rows = (try? sourceRows(commit.inserted + commit.updated)) ?? []
         let changed = Dictionary(keepingFirst: rows.map { ($0.key, $0) })
-        let deleted = Set(commit.deleted)
+        let (changedKeys, deleted) = (Set(changed.keys), Set(commit.deleted))
+        var referrers: [RowKey: [(slot: Int, member: RowKey)]] = [:]
+        for row in changed.values {
+            for slot in coordinator.layouts[row.key.entityIndex].referenceSlots {
+                if let owner = row.values[slot].reference { referrers[owner, default: []].append((slot, row.key)) }
+            }
+        }
         var stale: Set<RowKey> = []
         for owner in registry.objects {
             for (index, relationship) in owner.layout.entity.toMany.enumerated() {
                 guard let members = owner.toMany[index].stored else { continue }
-                if !deleted.isEmpty, members.contains(where: deleted.contains) { stale.insert(owner.key) }
+                if hasCommon(members, deleted, where: { _ in true }) { stale.insert(owner.key) }
                 guard case .slot(let slot) = relationship.inverse else { continue }
-                let hasMoved = changed.values.contains { row in
-                    guard coordinator.isKind(row.key.entityIndex, of: relationship.destination) else { return false }
-                    return (row.values[slot].reference == owner.key) != members.contains(row.key)
+                let hasJoined = (referrers[owner.key] ?? []).contains { entry in
+                    entry.slot == slot && coordinator.isKind(entry.member.entityIndex, of: relationship.destination)
+                        && !members.contains(entry.member)
                 }
-                if hasMoved { stale.insert(owner.key) }
+                let hasLeft = hasCommon(members, changedKeys) { member in
+                    coordinator.isKind(member.entityIndex, of: relationship.destination)
+                        && changed[member].map { $0.values[slot].reference != owner.key } ?? false
+                }
+                if hasJoined || hasLeft { stale.insert(owner.key) }
             }
         }
         return stale
+    }
+
+    /// Whether a key of both sets satisfies a condition. Traverses the smaller set.
+    private func hasCommon(_ members: KeySet, _ keys: Set<RowKey>, where isWanted: (RowKey) -> Bool) -> Bool {
+        members.count < keys.count
+            ? members.contains { keys.contains($0) && isWanted($0) } : keys.contains { members.contains($0) && isWanted($0) }
     }
 
     /// Refreshes registered objects, registers inserted rows and drops deleted ones.
