@@ -66,7 +66,10 @@ package enum AttributeCoding {
         switch value {
         case let value as Bool: value ? 1 : 0
         case let value as any BinaryInteger: Int64(exactly: value)
-        case let value as any BinaryFloatingPoint: Int64(exactly: Double(value))
+        // A fraction is cut off, as of an `NSNumber`: Apple bridges these types to that class.
+        case let value as any BinaryFloatingPoint: Int64(exactly: Double(value).rounded(.towardZero))
+        case let value as Decimal:
+            Int64(value.description) ?? Int64(exactly: NSDecimalNumber(decimal: value).doubleValue.rounded(.towardZero))
         case let value as NSNumber: value.int64Value
         default: nil
         }
@@ -76,6 +79,7 @@ package enum AttributeCoding {
         switch value {
         case let value as any BinaryFloatingPoint: Double(value)
         case let value as any BinaryInteger: Double(value)
+        case let value as Decimal: NSDecimalNumber(decimal: value).doubleValue
         case let value as NSNumber: value.doubleValue
         default: nil
         }
