@@ -87,8 +87,8 @@ extension NSManagedObjectContext {
     }
 
     private func validatePending() throws {
-        var errors: [CocoaError] = []
-        try pendingInOrder.borrowEach { object in
+        var errors: [any Error] = []
+        pendingInOrder.borrowEach { object in
             do {
                 if object.isMarkedDeleted {
                     try object.validateForDelete()
@@ -97,7 +97,7 @@ extension NSManagedObjectContext {
                 } else {
                     try object.validateForUpdate()
                 }
-            } catch let error as CocoaError { errors.append(error) }
+            } catch { errors.append(error) }
         }
         try NSManagedObject.throwCombined(errors)
     }

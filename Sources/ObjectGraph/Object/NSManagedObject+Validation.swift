@@ -111,15 +111,23 @@ extension NSManagedObject {
         try Self.throwCombined(errors)
     }
 
-    static func throwCombined(_ errors: [CocoaError]) throws {
+    /// Throws the only error, or 1560 with all of them. Overrides of the validation methods throw errors of any type.
+    ///
+    /// Source: Core Data Programming Guide, "Object Validation" (combining validation errors).
+    static func throwCombined(_ errors: [any Error]) throws {
         switch errors.count {
         case 0: return
         case 1: throw errors[0]
         default:
-            let details = errors.flatMap { ($0.userInfo[NSDetailedErrorsKey] as? [CocoaError]) ?? [$0] }
+            let details = errors.flatMap { error in
+                ((error as? CocoaError)?.userInfo[NSDetailedErrorsKey] as? [any Error]) ?? [error]
+            }
+            let cocoaErrors = details.compactMap { $0 as? CocoaError }
+            let list: Any
+            if cocoaErrors.count == details.count { list = cocoaErrors } else { list = details.map { $0 as NSError } }
             throw CocoaError(
-                .validationMultipleErrors, sentence: details.map(\.localizedDescription).joined(separator: " "),
-                userInfo: [NSDetailedErrorsKey: details])
+                .validationMultipleErrors, sentence: details.map { $0.localizedDescription }.joined(separator: " "),
+                userInfo: [NSDetailedErrorsKey: list])
         }
     }
 
