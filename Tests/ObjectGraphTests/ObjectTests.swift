@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import ManagedModel
 import ObjectGraph
 import Testing
 
@@ -138,6 +139,25 @@ import Testing
             context.rollback()
             #expect(book.title == "One")
             #expect(!context.hasChanges)
+        }
+    }
+
+    /// Source: *Predicate Programming Guide*, MATCHES: the whole text matches.
+    @Test(arguments: [("abc", true), ("abc\n", false), ("\nabc", false), ("ab1", false), ("", false)])
+    func thePatternOfAModelCoversTheWholeText(text: String, isValid: Bool) throws {
+        var model = Library.model
+        let note = try #require(model.entities.firstIndex { $0.name == "Note" })
+        model.entities[note].attributes[0].regularExpression = "[a-z]|[a-z]+"
+        let context = try Library.container(model: model).newBackgroundContext()
+        context.performAndWait {
+            NSEntityDescription.insertNewObject(forEntityName: "Note", into: context).setValue(text, forKey: "text")
+            let failure: CocoaError?
+            do {
+                try context.save()
+                failure = nil
+            } catch { failure = error as? CocoaError }
+            let expected: CocoaError.Code? = isValid ? nil : .validationStringPatternMatching
+            #expect(failure?.code == expected)
         }
     }
 

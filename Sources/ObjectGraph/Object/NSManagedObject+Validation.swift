@@ -3,6 +3,7 @@
 
 import Foundation
 import ManagedModel
+import PredicateKit
 
 // The model's rules for values, checked before a save.
 //
@@ -156,7 +157,7 @@ extension NSManagedObject {
             let length = Double(value.utf16.count)
             if let bound = attribute.maximum, length > bound { report(.validationStringTooLong, "is longer than \(Int(bound))") }
             if let bound = attribute.minimum, length < bound { report(.validationStringTooShort, "is shorter than \(Int(bound))") }
-            if let pattern = attribute.regularExpression, value.range(of: "^(?:\(pattern))$", options: .regularExpression) == nil {
+            if let pattern = attribute.regularExpression, (try? StringMatching.matches(value, .matches, pattern, [])) != true {
                 report(.validationStringPatternMatching, "does not match the model's pattern")
             }
         case .data, .uuid, .url, .reference, .object:
