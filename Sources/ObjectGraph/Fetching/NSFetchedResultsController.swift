@@ -166,7 +166,14 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     open func performFetch() throws { try results.perform(fetchRequest.parameters) }
 
     /// The results; nil before the first fetch.
-    open var fetchedObjects: [ResultType]? { results.isFetched ? results.objects.compactMap { $0 as? ResultType } : nil }
+    open var fetchedObjects: [ResultType]? {
+        guard results.isFetched else { return nil }
+        // Apps read one object after the other as `fetchedObjects?[row]`: only the first read converts the list.
+        if let typed = results.typedObjects, type(of: typed) == [ResultType].self, let objects = typed as? [ResultType] { return objects }
+        let objects = results.objects.compactMap { $0 as? ResultType }
+        results.typedObjects = objects
+        return objects
+    }
     /// The sections of the results; nil before the first fetch.
     open var sections: [any NSFetchedResultsSectionInfo]? { results.isFetched ? results.sectionInfos : nil }
 

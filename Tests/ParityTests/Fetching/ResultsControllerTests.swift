@@ -69,6 +69,29 @@ import Testing
         (controller.fetchedObjects ?? []).map { $0.value(forKey: "name") as? String ?? "?" }
     }
 
+    /// Apps read rows as `fetchedObjects?[row]`, so each read must not make a list of its own.
+    @Test func fetchedObjectsAreOneListUntilTheResultsChange() throws {
+        let context = try Shelves.context()
+        try context.performAndWait {
+            try Shelves.fill(context)
+            let results = controller(context, by: ["amount"])
+            let changes = Changes()
+            results.delegate = changes
+            try results.performFetch()
+            func address(_ objects: [NSManagedObject]?) -> Int? {
+                objects?.withUnsafeBufferPointer { $0.baseAddress.map { Int(bitPattern: $0) } }
+            }
+            let first = results.fetchedObjects
+            let second = results.fetchedObjects
+            #expect(address(first) == address(second))
+            #expect(first?.count == 8)
+            context.delete(results.object(at: IndexPath(indexes: [0, 0])))
+            context.processPendingChanges()
+            #expect(names(results) == (2...8).map { "item \($0)" })
+            #expect(changes.lines.last == "did")
+        }
+    }
+
     @Test func performFetchFillsTheResults() throws {
         let context = try Shelves.context()
         try context.performAndWait {

@@ -26,6 +26,8 @@ final class FetchedResults {
     private var plan: FetchPlan?
     private var observations: [any NSObjectProtocol] = []
     private var flat: [NSManagedObject]?
+    /// The results as an array of the result type of the controller that read them last.
+    var typedObjects: Any?
     private var infos: [FetchedSection]?
     /// The form of the delegate's methods, once determined.
     var form: DelegateForm = .unknown
@@ -68,6 +70,7 @@ final class FetchedResults {
         self.list = list
         self.sections = sections
         flat = nil
+        typedObjects = nil
         infos = nil
     }
 
