@@ -343,6 +343,41 @@ import Testing
         }
     }
 
+    /// The cache describes the newest state of the files, which pinned contexts and children with changed parents don't see.
+    @Test func contextsOfAnotherStateHaveNoSectionCache() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite")
+        let name = "Sections \(UUID().uuidString)"
+        defer { NSFetchedResultsController<NSManagedObject>.deleteCache(withName: name) }
+        let container = try Shelves.container(at: url)
+        let (context, writer) = (container.newBackgroundContext(), container.newBackgroundContext())
+        func counts(_ context: NSManagedObjectContext) throws -> [Int]? {
+            let results = controller(context, by: ["kind", "amount"], sections: "kind", cache: name)
+            try results.performFetch()
+            return results.sections?.map(\.numberOfObjects)
+        }
+        try writer.performAndWait { try Shelves.fill(writer) }
+        try context.performAndWait {
+            try context.setQueryGenerationFrom(.current)
+            #expect(try counts(context) == [3, 2, 3])
+        }
+        try writer.performAndWait {
+            try Shelves.all("Item", by: "amount", in: writer).first?.setValue("book", forKey: "kind")
+            try writer.save()
+        }
+        try context.performAndWait {
+            #expect(try counts(context) == [3, 2, 3])
+            try context.setQueryGenerationFrom(nil)
+            context.reset()
+            #expect(try counts(context) == [4, 2, 2])
+            try Shelves.all("Item", by: "amount", in: context).last?.setValue("tool", forKey: "kind")
+            #expect(context.hasChanges)
+        }
+        let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+        child.parent = context
+        let childCounts = try child.performAndWait { try counts(child) }
+        #expect(childCounts == [3, 3, 2])
+    }
+
     @Test func cacheOfAnotherRequestIsRebuilt() throws {
         let context = try Shelves.context()
         let name = "Sections \(UUID().uuidString)"

@@ -56,8 +56,10 @@ final class FetchedResults {
             throw CocoaError(.persistentStoreOperation, sentence: "A fetched results controller needs a request with a sort descriptor.")
         }
         let plan = try FetchPlan(parameters, coordinator: context.requireCoordinator())
+        let cache = sectionCache(plan)
         let objects = try context.fetchObjects(parameters)
-        let sections = try ResultsSections(sectioned(objects, plan))
+        // Another writer may have changed the stores during the fetch: it is unknown which state was read.
+        let sections = try ResultsSections(sectioned(objects, cache == sectionCache(plan) ? cache : nil))
         self.plan = plan
         setResults(ResultsList(objects), sections)
         index = nil
@@ -74,11 +76,14 @@ final class FetchedResults {
         infos = nil
     }
 
-    private func sectioned(_ objects: [NSManagedObject], _ plan: FetchPlan) throws -> [ResultsSections.Entry] {
+    /// - Returns: nil if the context's objects may differ from the newest state of the stores, which the cache describes.
+    private func sectionCache(_ plan: FetchPlan) -> SectionCache? {
+        guard let cacheName, let sectionNameKeyPath, !context.hasChanges, context.parent == nil, context.isUnpinned else { return nil }
+        return SectionCache(cacheName, plan.query, of: plan.stores, sectionNameKeyPath: sectionNameKeyPath)
+    }
+
+    private func sectioned(_ objects: [NSManagedObject], _ cache: SectionCache?) throws -> [ResultsSections.Entry] {
         guard let sectionNameKeyPath else { return [.init(name: "", count: objects.count)] }
-        let cache = cacheName.flatMap {
-            context.hasChanges ? nil : SectionCache($0, plan.query, of: plan.stores, sectionNameKeyPath: sectionNameKeyPath)
-        }
         if let cachedSections = cache?.sections(of: objects.count) { return cachedSections }
         var entries: [ResultsSections.Entry] = []
         var sectionNames: Set<String> = []

@@ -8,10 +8,10 @@ import SQLiteStore
 /// A file with the sections of a request's results, so that the next run need not read every object to compute them.
 ///
 /// A cache of another request, or from before the last change of the stores' files, is stale and ignored. Errors of
-/// reading and writing are ignored. In-memory stores have no cache.
+/// reading and writing are ignored. In-memory stores, child contexts and pinned contexts have no cache.
 ///
 /// The files are in `$XDG_CACHE_HOME` or `~/.cache`, in a folder with the program's name.
-struct SectionCache {
+struct SectionCache: Equatable {
     private struct Contents: Codable, Equatable {
         var request: String
         var sections: [ResultsSections.Entry]
