@@ -9,7 +9,8 @@ import ManagedModel
 /// Foundation's ordered set reads its own contents in ways that cannot be overridden, so this one stores the members, is
 /// updated by changes elsewhere, and forwards each of its own changes to the relationship.
 protocol RelationshipView: AnyObject {
-    func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int)
+    func isOf(_ owner: NSManagedObject, _ index: Int) -> Bool
+    func show(_ members: [NSManagedObject])
 }
 
 /// A context's ordered sets that the app still references.
@@ -26,10 +27,11 @@ struct RelationshipViews {
     }
 
     func refresh(_ owner: NSManagedObject, _ index: Int) {
-        let views = entries.compactMap(\.view)
+        // Without a set of this relationship, its members need not be read.
+        let views = entries.compactMap(\.view).filter { $0.isOf(owner, index) }
         guard !views.isEmpty else { return }
         let members = owner.toManyObjects(index)
-        for view in views { view.show(members, of: owner, index) }
+        for view in views { view.show(members) }
     }
 }
 
@@ -144,8 +146,9 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     @available(*, unavailable, message: "a relationship's set is made by its object")
     required init(arrayLiteral elements: Any...) { preconditionFailure("a relationship's set is made by its object") }
 
-    func show(_ members: [NSManagedObject], of owner: NSManagedObject, _ index: Int) {
-        guard owner === self.owner, index == self.index else { return }
+    func isOf(_ owner: NSManagedObject, _ index: Int) -> Bool { owner === self.owner && index == self.index }
+
+    func show(_ members: [NSManagedObject]) {
         // Foundation's other methods may call the ones below.
         for place in (0..<count).reversed() { super.removeObject(at: place) }
         for (place, object) in members.enumerated() { super.insert(object, at: place) }
@@ -164,7 +167,7 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
 
     private func showing(_ body: () -> Void) {
         body()
-        if showsOwnChanges { show(owner.toManyObjects(index), of: owner, index) }
+        if showsOwnChanges { show(owner.toManyObjects(index)) }
     }
 
     override func add(_ object: Any) { showing { owner.addToMany(index, managedObject(object)) } }

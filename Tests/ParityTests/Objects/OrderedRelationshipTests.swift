@@ -14,6 +14,19 @@ struct OrderedRelationshipTests {
         return list
     }
 
+    @Test func anOrderedSetLeavesOtherRelationshipsUnread() throws {
+        let context = try Music.container().newBackgroundContext()
+        try context.performAndWait {
+            let (list, other) = (try saved(context), try saved(context))
+            context.refresh(other, mergeChanges: false)
+            let tracks = list.orderedMembers("tracks")
+            Track.inserted("e", context).setValue(other, forKey: "playlist")
+            #expect(other.hasFault(forRelationshipNamed: "tracks"))
+            #expect(other.memberNames("tracks") == ["a", "b", "c", "d", "e"])
+            #expect(tracks.count == 4)
+        }
+    }
+
     @Test(arguments: Change.all)
     func changesByOrderedSetMethodsAreSaved(_ change: Change) throws {
         let container = try Music.container()
