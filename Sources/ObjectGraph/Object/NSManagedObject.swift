@@ -260,8 +260,8 @@ open class NSManagedObject: NSObject {
     /// Whether the object is inserted, updated or deleted.
     open var hasChanges: Bool { isMarkedChanged }
 
-    /// Whether a persistent value differs from the last saved one.
-    open var hasPersistentChangedValues: Bool { !changedValuesImplementation().isEmpty || isMarkedInserted || isMarkedDeleted }
+    /// Whether a persistent value differs from the last saved one. Reads no relationship.
+    open var hasPersistentChangedValues: Bool { isMarkedInserted || isMarkedDeleted || !changedSlots().isEmpty || toMany.hasChanges }
 
     // MARK: Life cycle, for subclasses
 

@@ -40,6 +40,19 @@ import Testing
         }
     }
 
+    /// Source: `NSManagedObject.h`, `hasPersistentChangedValues` (relationship faults are not fired).
+    @Test func changesAreReportedWithoutReadingRelationships() throws {
+        try withAuthor { author, context, _ in
+            context.refresh(author, mergeChanges: false)
+            NSEntityDescription.insertNewObject(forEntityName: "Book", into: context).setValue(author, forKey: "author")
+            #expect(author.hasFault(forRelationshipNamed: "books"))
+            #expect(author.hasPersistentChangedValues)
+            #expect(author.hasFault(forRelationshipNamed: "books"))
+            try context.save()
+            #expect(!author.hasPersistentChangedValues)
+        }
+    }
+
     @Test func committedValuesAreReadFromTheStore() throws {
         try withAuthor { author, context, _ in
             author.setValue("Stein", forKey: "name")
