@@ -8,7 +8,7 @@ import Testing
 
 @testable import TarnCommands
 
-/// Commands that look up more records than a request may have.
+/// Commands that look up or change more records than a request may have.
 @Suite struct RecordLookUpTests {
     private static let names = (0..<450).map { "n\($0)" }
 
@@ -51,6 +51,62 @@ import Testing
             _ = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).lookup(["n0", "n1"])
         }
         #expect(carrier.counts == [2, 1])
+    }
+
+    /// A server with limits of the operations of a request and of the bytes of a body.
+    private final class LimitedWriter: RecordCarrier {
+        private let operationsMax: Int
+        private let bytesMax: Int
+        private let requests = Mutex<[Int]>([])
+
+        init(operationsMax: Int, bytesMax: Int = .max) {
+            self.operationsMax = operationsMax
+            self.bytesMax = bytesMax
+        }
+
+        /// The number of operations in each request.
+        var counts: [Int] { requests.withLock { $0 } }
+
+        func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
+            let operations = try ModifyRecordsRequest(json: body).operations
+            requests.withLock { $0.append(operations.count) }
+            guard operations.count <= operationsMax else { throw WireError(.badRequest, "too many operations", nativeCode: .limitExceeded) }
+            guard body.count <= bytesMax else { throw WireError(.quotaExceeded, "too many bytes", nativeCode: .limitExceeded) }
+            return ModifyRecordsResponse(results: operations.map { RecordResult.record($0.record) }).encoded()
+        }
+    }
+
+    private static func saves(_ names: [String]) -> [RecordOperation] {
+        names.map { RecordOperation(.forceReplace, Record(recordName: $0, recordType: "Note")) }
+    }
+
+    /// The size that the server accepted is that of later requests.
+    @Test func aSaveThatTheServerRejectsIsDivided() async throws {
+        let carrier = LimitedWriter(operationsMax: 60)
+        let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).modify(Self.saves(Self.names))
+        #expect(results.map(\.recordName) == Self.names)
+        #expect(carrier.counts == [200, 100, 50, 50, 100, 50, 50, 50, 50, 50, 50, 50])
+    }
+
+    @Test func aRecordThatIsTooLargeForTheServerFailsAlone() async throws {
+        let carrier = LimitedWriter(operationsMax: 400, bytesMax: 10_000)
+        var operations = Self.saves(["n0", "n1", "n2"])
+        operations[1].record.fields["text"] = Field(.string(String(repeating: "a", count: 20_000)))
+        let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).modify(operations)
+        #expect(results.map(\.recordName) == ["n0", "n1", "n2"])
+        let failed = results.filter { if case .failure = $0 { true } else { false } }
+        #expect(failed.map(\.recordName) == ["n1"])
+    }
+
+    @Test func deleteRemovesMoreRecordsThanARequestMayHave() async {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", "iCloud.org.example.notes", "--data", folder.path]
+        #expect(await CommandRun(["user", "add", "mia", "--data", folder.path]).status == 0)
+        #expect(await CommandRun(["record", "put", "n449", "title=Milk", "--type", "Note"] + place).status == 0)
+        let run = await CommandRun(["record", "delete", "--yes"] + Self.names + place)
+        #expect(run.status == 0, "\(run.notes)")
+        #expect(run.output.split(separator: "\n").count == 450)
+        #expect(await CommandRun(["record", "get", "n449"] + place).status == 1)
     }
 
     @Test func getShowsMoreRecordsThanARequestMayHave() async {

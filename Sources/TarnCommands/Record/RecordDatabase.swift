@@ -53,7 +53,39 @@ struct RecordDatabase: Sendable {
         return results
     }
 
+    /// Executes any number of operations, as many in a request as all servers permit. A request that exceeds a limit of the server is
+    /// divided: the command does not know those that an operator has set.
+    ///
+    /// - Returns: A result for each operation, in their order. A record that exceeds a limit alone has an error.
     func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
+        var results: [RecordResult] = []
+        var sizeMax = Limits.documentedWebServices.operationsPerRequest
+        for batch in RecordBatches(operations, of: \.record) {
+            // The next part is the last one.
+            var parts = stride(from: 0, to: batch.count, by: sizeMax).reversed().map { Array(batch[$0..<min($0 + sizeMax, batch.count)]) }
+            var (isDivided, acceptedMax) = (false, 0)
+            while let part = parts.popLast() {
+                do {
+                    results += try await execute(part)
+                    acceptedMax = max(acceptedMax, part.count)
+                } catch let error as WireError where error.nativeCode == .limitExceeded {
+                    guard part.count > 1 else {
+                        results.append(.failure(recordName: part[0].record.recordName, error, serverRecord: nil))
+                        continue
+                    }
+                    isDivided = true
+                    let middle = part.count / 2
+                    parts.append(Array(part[middle...]))
+                    parts.append(Array(part[..<middle]))
+                }
+            }
+            // The server would reject the next requests as well.
+            if isDivided, acceptedMax > 0 { sizeMax = acceptedMax }
+        }
+        return results
+    }
+
+    private func execute(_ operations: [RecordOperation]) async throws -> [RecordResult] {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false, desiredKeys: [])
         let results = try ModifyRecordsResponse(json: try await carrier.send(.modifyRecords, request.encoded())).results
         guard results.count == operations.count else {

@@ -54,6 +54,10 @@ struct RemoteServer: Sendable {
         guard let error = try? WireError(json: bytes) else {
             // The page that an earlier version has for browsers without a session.
             if [401, 403, 421].contains(status) { throw refusal("no operator's session") }
+            // A gateway has a limit of its own.
+            if status == 413 {
+                throw WireError(.quotaExceeded, "a request of \(body.count) bytes is too large", nativeCode: .limitExceeded)
+            }
             throw CommandError("\(address) answered with HTTP status \(status): is it the address of a tarn server?")
         }
         switch error.code {
