@@ -151,6 +151,74 @@ import Testing
         #expect(error?.description.contains("twice") == true)
     }
 
+    /// Replaces the first field `number` of a record by another text, in all responses with records.
+    private static func rewriting(_ number: Int, to field: String) -> @Sendable (String, [UInt8]) throws -> [UInt8] {
+        { operation, body in
+            guard ["changes/zone", "records/lookup", "records/query"].contains(operation) else { return body }
+            let former = #""number":{"type":"INT64","value":\#(number)}"#
+            return Array(String(decoding: body, as: UTF8.self).replacing(former, with: field).utf8)
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #""number":{"type":"COLOR","value":"red"}"#,
+            "the field number of type COLOR cannot be decoded (the type of the field is unknown)"
+        ),
+        (
+            #""number":{"type":"INT64","value":{}}"#,
+            "the field number of type INT64 cannot be decoded (Invalid value, expected type INT64)"
+        ),
+    ])
+    func aRecordThatCannotBeDecodedIsReportedAlone(_ field: String, _ reason: String) async throws {
+        let fixture = try await Fixture()
+        try await fixture.save((0..<3).map { plant("p\($0)", ["number": .int64(770 + Int64($0))]) }, at: fixture.iCloudEnd)
+        fixture.wire.rewrite(Self.rewriting(771, to: field))
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 2)
+        #expect(copier.state.deferred == [CopyState.Deferred(zone: "Garden", recordName: "p1", reason: reason)])
+        // A record of one side that the comparison finds behind the unreadable one.
+        try await fixture.delete("p2", at: fixture.tarnEnd)
+        #expect(try await fixture.differences() == ["p1 unreadable", "p2 onlyInICloud"])
+        // The next run retries it.
+        fixture.wire.rewrite(nil)
+        copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.deferred.isEmpty)
+        try await fixture.delete("p2", at: fixture.iCloudEnd)
+        #expect(try await fixture.differences() == [])
+    }
+
+    /// The first record is at both sides, so the comparison looks it up, too.
+    @Test func anUnreadableRecordIsCountedOnceByAComparison() async throws {
+        let fixture = try await Fixture()
+        for end in [fixture.iCloudEnd, fixture.tarnEnd] {
+            try await fixture.save((0..<2).map { plant("p\($0)", ["number": .int64(770 + Int64($0))]) }, at: end)
+        }
+        fixture.wire.rewrite(Self.rewriting(770, to: #""number":{"type":"COLOR","value":"red"}"#))
+        var comparer = RecordComparer(iCloud: fixture.iCloudEnd, tarn: fixture.tarnEnd) { _, _, _, _ in }
+        try await comparer.compare(Fixture.parts)
+        #expect(comparer.failed == 1)
+        #expect(comparer.compared == 1)
+        #expect(comparer.differing == 0)
+    }
+
+    @Test func aTimeWithAFractionIsRounded() async throws {
+        let fixture = try await Fixture()
+        try await fixture.save([plant("p", ["when": .timestamp(1_893_456_000_123)])], at: fixture.iCloudEnd)
+        fixture.wire.rewrite { operation, body in
+            guard ["changes/zone", "records/lookup"].contains(operation) else { return body }
+            return Array(String(decoding: body, as: UTF8.self).replacing("1893456000123", with: "1893456000123.75").utf8)
+        }
+        var copier = try fixture.copier()
+        try await copier.copy(Fixture.parts)
+        #expect(copier.state.copied == 1)
+        let copied = try await fixture.tarnEnd.records(["p"], inZone: "Garden")["p"]
+        #expect(copied?.fields["when"]?.value == .timestamp(1_893_456_000_124))
+        #expect(try await fixture.differences() == [])
+    }
+
     /// The response has room for one record.
     @Test func recordsWithoutRoomInAResponseAreRequestedAgain() async throws {
         let fixture = try await Fixture()

@@ -21,6 +21,9 @@ package struct CloudDatabaseClient: Sendable {
     /// Capabilities that the server must offer. The response of a server without them is an error,
     /// ``CKError/Code/incompatibleVersion``.
     package var required: Set<Capability> = []
+    /// Whether a record that cannot be decoded is an error in place of this record. Otherwise it is the error of the whole response: a
+    /// store must not miss a record of a page that it has read.
+    package var isolatesUnreadableRecords = false
 
     package init(
         containerIdentifier: String, environment: CloudEnvironment, scope: DatabaseScope,
@@ -354,8 +357,13 @@ package struct CloudDatabaseClient: Sendable {
     func read<Message: WireMessage>(_ response: TransportResponse) throws(CKError) -> Message {
         guard 200..<300 ~= response.status else { throw CKError(response) }
         do {
-            return try Message(json: response.body)
+            return try Message(response: response.body)
         } catch {
+            if isolatesUnreadableRecords, let body = UnreadableRecords.replaced(in: response.body),
+                let message = try? Message(response: body)
+            {
+                return message
+            }
             throw CKError.unreadable("the server's response cannot be decoded (\(error.reason))", response)
         }
     }

@@ -70,7 +70,7 @@ extension FieldValue {
         case .int64:
             self = .int64(try reader.peek() == .bool ? try reader.readBool() ? 1 : 0 : try reader.readInt64())
         case .double: self = .double(try reader.readDouble())
-        case .timestamp: self = .timestamp(try reader.readInt64())
+        case .timestamp: self = .timestamp(try reader.readTimestamp())
         case .bytes: self = .bytes(try reader.readBase64())
         case .reference: self = .reference(try RecordReference(from: &reader))
         case .location: self = .location(try RecordLocation(from: &reader))

@@ -77,6 +77,27 @@ extension JSONReader {
         }
     }
 
+    /// Reads milliseconds since 1970. With ``roundsTimestamps``, fractions are rounded to the nearest millisecond.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Record Field Dictionary": a time is a number of milliseconds. The text does not say
+    /// that it is whole.
+    mutating func readTimestamp() throws(JSONFault) -> Int64 {
+        guard roundsTimestamps else { return try readInt64() }
+        let start = try next()
+        let number: JSONNumber
+        if bytes[start] == UInt8(ascii: "\"") {
+            number = try readQuotedNumber()
+        } else {
+            number = try readNumber()
+        }
+        switch number {
+        case .int(let value): return value
+        case .double(let value):
+            guard let whole = Int64(exactly: value.rounded()) else { throw JSONFault("expected milliseconds of 64 bits", at: start) }
+            return whole
+        }
+    }
+
     /// Reads a count or a limit.
     package mutating func readInt() throws(JSONFault) -> Int {
         let start = try next()

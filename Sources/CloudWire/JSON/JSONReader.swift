@@ -25,6 +25,8 @@ package struct JSONReader {
     private var depth = 0
     /// Whether an object or array was opened and nothing of its content was read.
     private var isAtStart = false
+    /// Whether ``readTimestamp()`` rounds fractions. Off for requests: a server rejects a time that isn't a whole number.
+    var roundsTimestamps = false
 
     /// - Parameter bytes: Must stay valid as long as the reader, its keys and its copies are in use.
     package init(_ bytes: UnsafeBufferPointer<UInt8>) {

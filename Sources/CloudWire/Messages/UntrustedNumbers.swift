@@ -44,6 +44,6 @@ extension JSONReader {
 
     /// Reads milliseconds since 1970 and clamps them to ``UntrustedNumber/millisecondsMax``.
     package mutating func readMilliseconds() throws(JSONFault) -> Int64 {
-        UntrustedNumber.milliseconds(try readInt64())
+        UntrustedNumber.milliseconds(try readTimestamp())
     }
 }

@@ -49,12 +49,24 @@ extension WireMessage {
     /// - Throws: `WireError` with `.badRequest`. The reason has the error, its key path and its byte offset, and never
     ///   a value.
     package init(json: [UInt8]) throws(WireError) {
+        self = try Self.decode(json, roundsTimestamps: false)
+    }
+
+    /// Decodes the response of a server, which may have times with fractions of milliseconds: they are rounded.
+    ///
+    /// - Throws: As ``init(json:)``.
+    package init(response json: [UInt8]) throws(WireError) {
+        self = try Self.decode(json, roundsTimestamps: true)
+    }
+
+    private static func decode(_ json: [UInt8], roundsTimestamps: Bool) throws(WireError) -> Self {
         guard json.count <= Limits.messageBytes else {
             throw WireError(.badRequest, "the body is larger than \(Limits.messageBytes) bytes")
         }
         do {
-            self = try json.withUnsafeBufferPointer { (bytes) throws(JSONFault) -> Self in
+            return try json.withUnsafeBufferPointer { (bytes) throws(JSONFault) -> Self in
                 var reader = JSONReader(bytes)
+                reader.roundsTimestamps = roundsTimestamps
                 let message = try Self(from: &reader)
                 try reader.expectEnd()
                 return message

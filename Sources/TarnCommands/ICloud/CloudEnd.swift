@@ -35,10 +35,18 @@ struct CloudEnd: Sendable {
     /// For sentences.
     let name: String
     let client: CloudDatabaseClient
-    var patience = Patience()
+    var patience: Patience
 
     /// Records in one request or page: the documented limit, which both services keep.
     static let recordsMax = Limits.documentedWebServices.operationsPerRequest
+
+    init(name: String, client: CloudDatabaseClient, patience: Patience = Patience()) {
+        var client = client
+        client.isolatesUnreadableRecords = true
+        self.name = name
+        self.client = client
+        self.patience = patience
+    }
 
     /// - Returns: Nil for an anonymous client.
     func userRecordName() async throws -> String? {

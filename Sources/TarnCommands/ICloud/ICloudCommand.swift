@@ -176,7 +176,7 @@ extension ICloudCommand {
                 """
                 Prints each difference, and nothing for records that are equal: in type, parent, fields and the contents of assets. Change \
                 tags, times and users are not compared, since each server has its own. Exit code 0: no difference; 2: differences; 1: a \
-                failure.
+                failure, or records that could not be compared.
                 """,
                 examples:
                     "tarn icloud compare --container iCloud.org.example.notes --api-token-file api-token --session mia.session --server https://cloud.example.org --token-file mia.token"
@@ -194,19 +194,26 @@ extension ICloudCommand {
                 defer { line.end() }
                 var comparer = RecordComparer(iCloud: iCloud, tarn: tarn) { zone, name, type, difference in
                     var members = ""
-                    if case .fields(let names) = difference { members = names.map(JSONText.string).joined(separator: ",") }
+                    var reason = "null"
+                    switch difference {
+                    case .fields(let names): members = names.map(JSONText.string).joined(separator: ",")
+                    case .unreadable(let text): reason = JSONText.string(text)
+                    case .onlyInICloud, .onlyInTarn, .recordType, .parent: break
+                    }
                     output.print(
-                        TerminalText.escaped("\(zone)  \(type)  \(name)  \(difference.sentence)"),
+                        TerminalText.escaped("\(zone)  \(type.isEmpty ? "-" : type)  \(name)  \(difference.sentence)"),
                         [
                             "zone": JSONText.string(zone), "recordType": JSONText.string(type), "recordName": JSONText.string(name),
-                            "difference": JSONText.string(difference.kind), "fields": "[\(members)]",
+                            "difference": JSONText.string(difference.kind), "fields": "[\(members)]", "reason": reason,
                         ])
                 }
                 comparer.progress = { line.show("Comparing", $0, of: nil, "records") }
                 try await comparer.compare(try await pair.options.parts(of: iCloud, tarn))
                 return comparer
             }
-            Output.note("\(CountText.text(comparer.compared, "record")) compared, \(comparer.differing) differ.")
+            let failures = comparer.failed > 0 ? ", \(comparer.failed) not compared" : ""
+            Output.note("\(CountText.text(comparer.compared, "record")) compared, \(comparer.differing) differ\(failures).")
+            if comparer.failed > 0 { throw ExitCode.failure }
             if comparer.differing > 0 { throw ExitCode(2) }
         }
     }

@@ -16,6 +16,10 @@ struct RecordComparer {
     var progress: (Int) -> Void = { _ in }
     private(set) var compared = 0
     private(set) var differing = 0
+    /// Records that a server has and could not return, or that cannot be decoded. They are not compared.
+    private(set) var failed = 0
+    /// Zones and names of the failed records: each is reported once.
+    private var failedNames: Set<[String]> = []
 
     init(
         iCloud: CloudEnd, tarn: CloudEnd,
@@ -45,10 +49,7 @@ struct RecordComparer {
             } catch let error as CKError where error.isZoneMissing {
                 return
             }
-            if let (name, reason) = page.failures.min(by: { $0.key < $1.key }) {
-                throw CommandError(
-                    "\(end.name) lists the record \(name) of \(part.shown) and does not return it (\(reason)): try again later.")
-            }
+            try await reportFailures(page.failures, part, at: end)
             try await body(&self, page.records.filter(CopiedRecord.isCopied))
             progress(compared)
             if page.isLast { return }
@@ -60,9 +61,34 @@ struct RecordComparer {
         }
     }
 
+    /// Reports the records of a page that a look-up does not return either.
+    ///
+    /// - Throws: `CommandError` for a record that the look-up returns: the page lacks it for a while only.
+    private mutating func reportFailures(_ failures: [String: String], _ part: CopyPart, at end: CloudEnd) async throws {
+        if failures.isEmpty { return }
+        let (found, reasons) = try await end.lookUp(failures.keys.sorted(), inZone: part.zone)
+        if let name = found.keys.min() {
+            throw CommandError(
+                "\(end.name) lists the record \(name) of \(part.shown) and does not return it (\(failures[name] ?? "")): try again later.")
+        }
+        for (name, error) in reasons.sorted(by: { $0.key < $1.key }) {
+            reportFailure(of: name, part.recordType ?? "", error, part, at: end)
+        }
+    }
+
+    private mutating func reportFailure(of name: String, _ type: String, _ error: WireError, _ part: CopyPart, at end: CloudEnd) {
+        guard failedNames.insert([part.zone, name]).inserted else { return }
+        failed += 1
+        report(part.zone, name, type, .unreadable("\(end.name): \(error.reason)"))
+    }
+
     private mutating func compare(_ records: [Record], _ part: CopyPart) async throws {
-        let others = try await namesakes(of: records, part, at: tarn)
+        let (others, failures) = try await namesakes(of: records, part, at: tarn)
         for record in records {
+            if let error = failures[record.recordName] {
+                reportFailure(of: record.recordName, record.recordType, error, part, at: tarn)
+                continue
+            }
             compared += 1
             guard let other = others[record.recordName] else {
                 found(.onlyInICloud, record, part)
@@ -91,19 +117,25 @@ struct RecordComparer {
     }
 
     private mutating func findMissing(_ records: [Record], _ part: CopyPart) async throws {
-        let others = try await namesakes(of: records, part, at: iCloud)
+        let (others, failures) = try await namesakes(of: records, part, at: iCloud)
         for record in records where others[record.recordName].map(CopiedRecord.isCopied) != true {
+            if let error = failures[record.recordName] {
+                reportFailure(of: record.recordName, record.recordType, error, part, at: iCloud)
+                continue
+            }
             compared += 1
             found(.onlyInTarn, record, part)
         }
     }
 
-    /// The records of the same names at the other end, by their names. A missing zone has none.
-    private func namesakes(of records: [Record], _ part: CopyPart, at end: CloudEnd) async throws -> [String: Record] {
+    /// The records of the same names at the other end, and the errors of those that it could not return. A missing zone has none.
+    private func namesakes(
+        of records: [Record], _ part: CopyPart, at end: CloudEnd
+    ) async throws -> (found: [String: Record], failures: [String: WireError]) {
         do {
-            return try await end.records(records.map(\.recordName), inZone: part.zone)
+            return try await end.lookUp(records.map(\.recordName), inZone: part.zone)
         } catch let error as CKError where error.isZoneMissing {
-            return [:]
+            return ([:], [:])
         }
     }
 

@@ -88,6 +88,8 @@ enum RecordDifference: Hashable {
     case recordType, parent
     /// Fields that one side lacks, or has with another value, in alphabetical order.
     case fields([String])
+    /// One side could not return the record, or it cannot be decoded: the side and the reason.
+    case unreadable(String)
 
     var kind: String {
         switch self {
@@ -96,6 +98,7 @@ enum RecordDifference: Hashable {
         case .recordType: "recordType"
         case .parent: "parent"
         case .fields: "fields"
+        case .unreadable: "unreadable"
         }
     }
 
@@ -106,6 +109,7 @@ enum RecordDifference: Hashable {
         case .recordType: "another record type"
         case .parent: "another parent"
         case .fields(let names): "other values: \(names.joined(separator: ", "))"
+        case .unreadable(let reason): "not compared: \(reason)"
         }
     }
 }
