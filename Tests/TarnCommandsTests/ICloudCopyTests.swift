@@ -202,6 +202,29 @@ import Testing
         let missing = try ICloudPairOptions.parse(["--zone", "Pond"])
         let error = await #expect(throws: CommandError.self) { try await missing.parts(of: fixture.iCloudEnd) }
         #expect(error?.description.contains("Pond") == true)
+        let mistyped = try ICloudPairOptions.parse(["--zone", "Gardn"])
+        let suggestion = await #expect(throws: CommandError.self) { try await mistyped.parts(of: fixture.iCloudEnd, fixture.tarnEnd) }
+        #expect(
+            suggestion?.description
+                == "The zone Gardn does not exist in iCloud or on the Tarn server: leave --zone out to use all. Did you mean 'Garden'?")
+    }
+
+    /// A query of a record type that does not exist copies nothing.
+    @Test func aMistypedRecordTypeIsAnError() async throws {
+        let fixture = try await Fixture(.public)
+        try await fixture.apple.addIndexes(toType: "CD_Post", fields: ["___recordID"], container: Self.container)
+        let post = Record(recordName: "post", recordType: "CD_Post")
+        #expect(try await fixture.iCloudEnd.modify([RecordOperation(.forceReplace, post)], inZone: ZoneID.defaultZoneName).isEmpty)
+        let mistyped = try ICloudPairOptions.parse(["--database", "public", "--type", "CD_Post", "--type", "posts"])
+        let error = await #expect(throws: CommandError.self) { try await mistyped.checkTypes(of: fixture.iCloudEnd) }
+        #expect(
+            error?.description
+                == "The record type posts of --type does not exist in iCloud, public database. Did you mean 'CD_Post'?")
+        let existing = try ICloudPairOptions.parse(["--database", "public", "--type", "CD_Post"])
+        try await existing.checkTypes(of: fixture.iCloudEnd)
+        // One side of a comparison may lack the type.
+        try await existing.checkTypes(of: fixture.tarnEnd, fixture.iCloudEnd)
+        await #expect(throws: CommandError.self) { try await existing.checkTypes(of: fixture.tarnEnd) }
     }
 
     @Test func aPastedLineIsAnAddressWithATokenOrATokenAlone() throws {

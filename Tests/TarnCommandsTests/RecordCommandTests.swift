@@ -248,6 +248,29 @@ import Testing
         #expect(audit.output.contains(#""action":"record.query","subject":"\#(Self.container) development mia""#), "\(audit.output)")
     }
 
+    @Test func aMistypedZoneOrRecordTypeIsAnError() async {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        #expect(await CommandRun("user", "add", "mia", "--data", folder.path).status == 0)
+        #expect(await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place).status == 0)
+        #expect(await CommandRun(["zone", "create", "Notes", "--user", "mia"] + place).status == 0)
+        let own = ["--database", "private", "--user", "mia", "--zone", "Nots"] + place
+        for arguments in [["export"], ["get", "n1"], ["put", "n1", "title=Tea", "--type", "Note"], ["delete", "n1", "--yes"]] {
+            let run = await CommandRun(["record"] + arguments + own)
+            #expect(run.status == 1)
+            #expect(
+                run.notes
+                    == "Error: The zone Nots does not exist in the private database of mia, \(Self.container), development. It has Notes. Did you mean 'Notes'?\n"
+            )
+        }
+        let shared = await CommandRun(["record", "export", "--zone", "Notes"] + place)
+        #expect(shared.notes.contains("A public database has the default zone only: leave --zone out."), "\(shared.notes)")
+        let types = await CommandRun(["record", "export", "--type", "Note", "--type", "Nots"] + place)
+        #expect(types.status == 1)
+        #expect(types.output.isEmpty)
+        #expect(types.notes.contains("It has Note. Did you mean 'Note'?"), "\(types.notes)")
+    }
+
     // MARK: A server
 
     @Test func anOperatorsKeyReachesAServer() async throws {

@@ -131,7 +131,10 @@ import Testing
             await CommandRun(arguments + ["--container", Self.container, "--server", server.address, "--key-file", server.keyFile])
         }
         #expect(await run("record", "put", "n1", "title=Milk", "--type", "Note").status == 0)
-        for arguments in [["record", "query", "Note"], ["record", "export"]] {
+        let commands = [
+            ["record", "query", "Note"], ["record", "export"], ["record", "get", "n1"], ["record", "delete", "n1", "--yes"],
+        ]
+        for arguments in commands {
             let unknown = await CommandRun(
                 arguments + ["--container", "iCloud.org.exmple.notes", "--server", server.address, "--key-file", server.keyFile])
             #expect(unknown.status == 1)
@@ -142,6 +145,12 @@ import Testing
         #expect(type.status == 1)
         #expect(type.notes.contains("The record type Nots does not exist"), "\(type.notes)")
         #expect(type.notes.contains("It has Note. Did you mean 'Note'?"), "\(type.notes)")
+        let types = await run("record", "export", "--type", "Note", "--type", "Nots")
+        #expect(types.output.isEmpty)
+        #expect(types.notes.contains("The record type Nots does not exist"), "\(types.notes)")
+        let zone = await run("record", "export", "--database", "private", "--zone", "Nots")
+        #expect(zone.status == 1)
+        #expect(zone.notes.contains("The zone Nots does not exist in the private database, "), "\(zone.notes)")
         let field = await run("record", "query", "Note", "--fields", "titel")
         #expect(field.notes == "Error: The record type Note has no field 'titel'. It has title. Did you mean 'title'?\n")
         #expect(await run("record", "delete", "n1", "--yes").status == 0)

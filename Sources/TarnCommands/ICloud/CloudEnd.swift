@@ -36,6 +36,8 @@ struct CloudEnd: Sendable {
     let name: String
     let client: CloudDatabaseClient
     var patience: Patience
+    /// For sentences: `in iCloud`.
+    var place: String { client.dialect == .webServices ? "in iCloud" : "on the Tarn server" }
 
     /// Records in one request or page: the documented limit, which both services keep.
     static let recordsMax = Limits.documentedWebServices.operationsPerRequest
@@ -71,6 +73,19 @@ struct CloudEnd: Sendable {
             }
         }
         return names.sorted()
+    }
+
+    /// Whether the schema has a record type, by a query of the default zone.
+    ///
+    /// - Throws: `CKError` for another failure, such as a missing index.
+    func hasRecordType(_ type: String) async throws -> Bool {
+        let query = QueryRecordsRequest(query: Query(recordType: type), zoneID: .defaultZone, resultsLimit: 1)
+        do {
+            _ = try await patience { try await client.queryRecords(query) }
+            return true
+        } catch let error as CKError where error.code == .unknownItem {
+            return false
+        }
     }
 
     /// Creates zones that don't exist yet.

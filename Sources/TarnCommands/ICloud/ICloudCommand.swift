@@ -90,9 +90,12 @@ extension ICloudCommand {
                 let file = CopyStateFile(path: state)
                 let progress = try file.read(try await pair.copy(command, iCloud: iCloud, tarn: tarn))
                 let (source, destination) = isPull ? (iCloud, tarn) : (tarn, iCloud)
+                try await pair.options.checkTypes(of: source)
+                let parts = try await pair.options.parts(of: source)
+                if parts.isEmpty { Output.note(pair.options.emptiness(of: source)) }
                 var copier = RecordCopier(from: source, to: destination, file: file, state: progress)
                 copier.progress = { line.show("Copying", $0, of: nil, "records") }
-                try await copier.copy(try await pair.options.parts(of: source))
+                try await copier.copy(parts)
                 return copier
             }
             report(copier, output)
@@ -208,7 +211,10 @@ extension ICloudCommand {
                         ])
                 }
                 comparer.progress = { line.show("Comparing", $0, of: nil, "records") }
-                try await comparer.compare(try await pair.options.parts(of: iCloud, tarn))
+                try await pair.options.checkTypes(of: iCloud, tarn)
+                let parts = try await pair.options.parts(of: iCloud, tarn)
+                if parts.isEmpty { Output.note(pair.options.emptiness(of: iCloud, tarn)) }
+                try await comparer.compare(parts)
                 return comparer
             }
             let failures = comparer.failed > 0 ? ", \(comparer.failed) not compared" : ""

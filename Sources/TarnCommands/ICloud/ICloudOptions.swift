@@ -5,6 +5,7 @@ import ArgumentParser
 import CloudKit
 import CloudWire
 import Foundation
+import SystemSupport
 
 /// The access to a container in iCloud.
 struct ICloudAccessOptions: ParsableArguments {
@@ -87,11 +88,58 @@ struct ICloudPairOptions: ParsableArguments {
     func parts(of ends: CloudEnd...) async throws -> [CopyPart] {
         var zones: Set<String> = []
         if database == .private { for end in ends { zones.formUnion(try await end.zones()) } }
-        for name in zone where !zones.contains(name) { throw CommandError("The zone \(name) does not exist: leave --zone out to use all.") }
+        for name in zone where !zones.contains(name) {
+            let suggestion = Suggestion.sentence(for: name, among: zones.sorted())
+            throw CommandError("The zone \(name) does not exist \(Self.places(ends)): leave --zone out to use all.\(suggestion)")
+        }
         let names = zone.isEmpty ? zones.sorted() : zone
         return names.map { CopyPart(zone: $0, recordType: nil) }
             + type.map { CopyPart(zone: ZoneID.defaultZoneName, recordType: $0) }
     }
+}
+
+extension ICloudPairOptions {
+    /// Checks the named record types: a query of one that does not exist would look like one without records.
+    ///
+    /// - Parameter ends: The source of a copy, or both sides of a comparison.
+    /// - Throws: `CommandError` for a type that none of them has.
+    func checkTypes(of ends: CloudEnd...) async throws {
+        for name in type {
+            if try await Self.exists(name, ends) { continue }
+            var suggestion = ""
+            // No documented request lists the types.
+            for candidate in Self.candidates(for: name) {
+                guard try await Self.exists(candidate, ends) else { continue }
+                suggestion = " Did you mean '\(candidate)'?"
+                break
+            }
+            throw CommandError(
+                "The record type \(name) of --type does not exist \(Self.places(ends)), \(database.rawValue) database.\(suggestion)")
+        }
+    }
+
+    /// A note about a database without zones, which is also that of another user or container.
+    func emptiness(of ends: CloudEnd...) -> String {
+        "There are no custom zones \(Self.places(ends)): name record types of the default zone with --type, and check container, environment and user."
+    }
+
+    /// Names that differ from a mistyped one in Core Data's prefix, the first letter, or the plural.
+    private static func candidates(for name: String) -> [String] {
+        let prefix = "CD_"
+        let entity = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
+        let capitalized: String = entity.prefix(1).uppercased() + entity.dropFirst()
+        let forms = [entity, capitalized] + (entity.hasSuffix("s") ? [String(capitalized.dropLast())] : [capitalized + "s"])
+        var known: Set<String> = [name]
+        return forms.flatMap { [$0, prefix + $0] }.filter { known.insert($0).inserted }
+    }
+
+    private static func exists(_ type: String, _ ends: [CloudEnd]) async throws -> Bool {
+        for end in ends { if try await end.hasRecordType(type) { return true } }
+        return false
+    }
+
+    /// `in iCloud`, for sentences.
+    private static func places(_ ends: [CloudEnd]) -> String { ends.map(\.place).joined(separator: " or ") }
 }
 
 /// The database that is copied or compared, in iCloud and on a Tarn server.

@@ -41,7 +41,7 @@ extension RecordCommand {
 
         func run() async throws {
             let progress = ProgressLine()
-            let count = try await target.withDatabase("export", type: types.first) { database in
+            let count = try await target.withDatabase("export", types: types) { database in
                 let file = try ExportFile(path: output)
                 defer { progress.end() }
                 let columns = format == .csv ? try await Self.columns(of: database, type: types[0]) : []
@@ -56,7 +56,7 @@ extension RecordCommand {
                 try file.close()
                 return count
             }
-            if count == 0 { try await target.checkServer(type: types.first) }
+            if count == 0 { try await target.checkServer(types: types) }
             Output.note("\(CountText.text(count, "record")) exported\(output.map { " to \($0)" } ?? "").")
         }
 

@@ -64,7 +64,7 @@ extension RecordCommand {
             let names = fields.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
             var records: [Record] = []
             var hasMore = false
-            try await target.withDatabase("query", type: type, fields: names ?? []) { database in
+            try await target.withDatabase("query", types: [type], fields: names ?? []) { database in
                 if filters.isEmpty, sort.isEmpty {
                     return try await database.forEachRecord(ofTypes: [type]) { record in
                         guard records.count < limit else {
@@ -83,7 +83,7 @@ extension RecordCommand {
                 } while marker != nil && records.count < limit
                 hasMore = marker != nil
             }
-            if records.isEmpty { try await target.checkServer(type: type) }
+            if records.isEmpty { try await target.checkServer(types: [type]) }
             RecordList.print(records, fields: names, output, ifEmpty: "No records of type \(type) in \(target.place).")
             if hasMore { Output.note("There are more: raise --limit, or use 'tarn record export'.") }
         }
@@ -103,6 +103,7 @@ extension RecordCommand {
 
         func run() async throws {
             let results = try await target.withDatabase("get") { try await $0.lookup(names) }
+            if !results.contains(where: { if case .record = $0 { true } else { false } }) { try await target.checkServer() }
             var missing = 0
             for result in results {
                 switch result {
@@ -164,7 +165,7 @@ extension RecordCommand {
 
         func run() async throws {
             let fields = Dictionary(uniqueKeysWithValues: assignments.compactMap(Self.assignment).map { ($0.name, $0.field) })
-            let saved = try await target.withDatabase("put", type: type) { database in
+            let saved = try await target.withDatabase("put", types: type.map { [$0] } ?? []) { database in
                 var record = Record(recordName: name, recordType: type ?? "", fields: fields)
                 var kind = RecordOperation.Kind.create
                 switch try await database.lookup([name]).first {

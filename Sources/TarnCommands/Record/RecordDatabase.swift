@@ -38,6 +38,13 @@ struct RecordDatabase: Sendable {
         return try QueryRecordsResponse(json: try await carrier.send(.queryRecords, request.encoded()))
     }
 
+    /// Names of the zones of the database.
+    func zoneNames() async throws -> [String] {
+        try ZonesResponse(json: try await carrier.send(.listZones, [])).zones.compactMap { result in
+            if case .zone(let zone) = result { zone.zoneID.zoneName } else { nil }
+        }
+    }
+
     /// Looks up any number of records, as many in a request as all servers permit: the command does not know the server's limit.
     func lookup(_ names: [String]) async throws -> [RecordResult] {
         var parts = LookUpParts(names, .documentedWebServices)

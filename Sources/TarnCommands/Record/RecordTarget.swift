@@ -67,27 +67,30 @@ struct RecordTarget: ParsableArguments {
     var zoneID: ZoneID { zone.map { ZoneID(zoneName: $0) } ?? .defaultZone }
 
     /// The database and zone, for sentences.
-    var place: String {
+    var place: String { "zone \(zoneID.zoneName) of \(databaseName)" }
+
+    private var databaseName: String {
         let database = user.map { "the private database of \($0)" } ?? "the \(scope.rawValue) database"
-        return "zone \(zoneID.zoneName) of \(database), \(container), \(environment.rawValue)"
+        return "\(database), \(container), \(environment.rawValue)"
     }
 
     /// Runs `body` with the zone's records, and translates rejected requests into sentences.
     ///
     /// - Parameters:
     ///   - action: Name of the command in the audit log of the data. A server writes its own.
-    ///   - type: The record type that the command is about, for the suggestion of a near name.
-    ///   - fields: Fields of the type that have to exist.
+    ///   - types: The record types that the command is about, for the suggestion of a near name.
+    ///   - fields: Fields of the first type that have to exist.
     func withDatabase<Value>(
-        _ action: String, type: String? = nil, fields: [String] = [], _ body: (RecordDatabase) async throws -> Value
+        _ action: String, types: [String] = [], fields: [String] = [], _ body: (RecordDatabase) async throws -> Value
     ) async throws -> Value {
         if let server {
-            if !fields.isEmpty { try await checkServer(type: type, fields: fields) }
+            // An export of several types has no other sign of a mistyped one, and a deletion none of a mistyped container.
+            if !fields.isEmpty || types.count > 1 || action == "delete" { try await checkServer(types: types, fields: fields) }
             let carrier = RemoteCarrier(
                 server: try RemoteServer(address: server, keyFile: keyFile),
                 path: ServicePath(containerIdentifier: container, environment: environment, scope: scope.scope, operation: .queryRecords)
             )
-            return try await translating { try await body(RecordDatabase(carrier: carrier, zoneID: zoneID)) }
+            return try await translating(RecordDatabase(carrier: carrier, zoneID: zoneID), body)
         }
         let audit = CommandAudit("record.\(action)", "\(container) \(environment.rawValue) \(user ?? "public")")
         let place = try ServerData(folder: data, database: address, settingsFile: config)
@@ -99,11 +102,11 @@ struct RecordTarget: ParsableArguments {
             }
             let service = store.service
             let call = try await call(store, service)
-            if let type, action != "put", action != "import" { try await check(type, store, call) }
-            if let type, !fields.isEmpty { try check(fields, type, try await service.schema(of: container).export(environment)) }
-            return try await translating {
-                try await body(RecordDatabase(carrier: FolderCarrier(service: service, call: call), zoneID: zoneID))
+            if action != "put", action != "import" { for type in types { try await check(type, store, call) } }
+            if let type = types.first, !fields.isEmpty {
+                try check(fields, type, try await service.schema(of: container).export(environment))
             }
+            return try await translating(RecordDatabase(carrier: FolderCarrier(service: service, call: call), zoneID: zoneID), body)
         }
     }
 
@@ -124,17 +127,17 @@ struct RecordTarget: ParsableArguments {
         return call
     }
 
-    /// Reports a container, a record type or fields that the server does not have.
+    /// Reports a container, record types, or fields of the first type that the server does not have.
     ///
     /// The server answers a query of such a container like one of an empty container, which the first save of an app creates.
-    func checkServer(type: String?, fields: [String] = []) async throws {
+    func checkServer(types: [String] = [], fields: [String] = []) async throws {
         guard let server else { return }
         let client = RemoteAdminClient(server: try RemoteServer(address: server, keyFile: keyFile))
         do {
             let schema = try await client.perform(ExportSchema(container: container, environment: environment)).text
-            guard let type, let schema = try? ContainerSchema(text: schema) else { return }
-            try check(type, Array(schema.types.keys))
-            try check(fields, type, schema)
+            guard let first = types.first, let schema = try? ContainerSchema(text: schema) else { return }
+            for type in types { try check(type, Array(schema.types.keys)) }
+            try check(fields, first, schema)
         } catch let error as WireError where error.code == .notFound && error.reason.hasPrefix("could not find handler") {
             // A server of a version without operators' requests.
         } catch let error as WireError {
@@ -164,12 +167,31 @@ struct RecordTarget: ParsableArguments {
                 + Suggestion.sentence(for: type, among: types.sorted()))
     }
 
-    private func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
+    private func translating<Value>(
+        _ database: RecordDatabase, _ body: (RecordDatabase) async throws -> Value
+    ) async throws -> Value {
         do {
-            return try await body()
+            return try await body(database)
+        } catch let error as WireError where error.code == .zoneNotFound {
+            throw missingZone(among: try? await database.zoneNames())
         } catch let error as WireError {
             throw CommandError(record: error, place: place)
         }
+    }
+
+    /// - Parameter zones: The zones of the database; nil if the server did not list them.
+    private func missingZone(among zones: [String]?) -> CommandError {
+        let name = zoneID.zoneName
+        let custom = zones?.filter { $0 != ZoneID.defaultZoneName }.sorted()
+        var step = "'tarn zone list' shows the zones of a user."
+        if scope == .public {
+            step = "A public database has the default zone only: leave --zone out."
+        } else if let custom, custom.isEmpty {
+            step = "It has no custom zones: leave --zone out for the default zone."
+        } else if let custom {
+            step = "It has \(custom.joined(separator: ", ")).\(Suggestion.sentence(for: name, among: custom))"
+        }
+        return CommandError(TerminalText.escaped("The zone \(name) does not exist in \(databaseName). \(step)"))
     }
 }
 
