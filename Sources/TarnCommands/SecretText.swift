@@ -12,7 +12,7 @@ enum SecretText {
         let text: String
         if let file {
             guard let stamp = FileStamp(path: file), let content = try? String(contentsOfFile: file, encoding: .utf8) else {
-                throw CommandError("The file \(file) of \(flag) cannot be read.")
+                throw NamedFile.unreadable(file, "of \(flag)")
             }
             guard !stamp.isOpenToOthers else { throw CommandError("Other users may read the file \(file): run 'chmod 600 \(file)' first.") }
             text = content

@@ -271,6 +271,46 @@ import Testing
         #expect(types.notes.contains("It has Note. Did you mean 'Note'?"), "\(types.notes)")
     }
 
+    @Test func aFailedExportLeavesNoFile() async throws {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        let (files, path) = (FileManager.default, folder.path + "/notes.jsonl")
+        #expect(await CommandRun("user", "add", "mia", "--data", folder.path).status == 0)
+        #expect(await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place).status == 0)
+        let failed = await CommandRun(["record", "export", "--zone", "Nots", "--output", path] + place)
+        #expect(failed.status == 1)
+        #expect(!files.fileExists(atPath: path))
+        #expect(!files.fileExists(atPath: path + ".partial"))
+        // A file of an interrupted export does not keep another from its place.
+        #expect(files.createFile(atPath: path + ".partial", contents: Data("left".utf8)))
+        #expect(await CommandRun(["record", "export", "--output", path] + place).status == 0)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("Milk"))
+        #expect(!files.fileExists(atPath: path + ".partial"))
+        let again = await CommandRun(["record", "export", "--output", path] + place)
+        #expect(again.notes.contains("File exists"), "\(again.notes)")
+    }
+
+    @Test func anExportHasItsNameOnceItIsComplete() throws {
+        let folder = ScratchFolder("tarn-record")
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let path = folder.path + "/notes.jsonl"
+        let file = try ExportFile(path: path)
+        try file.line(String(repeating: "a", count: 2 << 20))
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try file.close()
+        #expect(FileManager.default.contents(atPath: path)?.count == (2 << 20) + 1)
+    }
+
+    @Test(arguments: [("none", "no such file or directory"), ("folder", "it is a folder")])
+    func aFileThatCannotBeReadHasAReason(_ name: String, _ reason: String) async throws {
+        let folder = ScratchFolder("tarn-record")
+        try FileManager.default.createDirectory(atPath: folder.path + "/folder", withIntermediateDirectories: true)
+        let run = await CommandRun("record", "import", "\(folder.path)/\(name)", "--container", Self.container, "--data", folder.path)
+        #expect(run.status == 1)
+        #expect(
+            run.notes == "Error: The file \(folder.path)/\(name) cannot be read (\(reason)): name a file that this user may read.\n")
+    }
+
     // MARK: A server
 
     @Test func anOperatorsKeyReachesAServer() async throws {

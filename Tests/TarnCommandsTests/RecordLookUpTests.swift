@@ -98,6 +98,21 @@ import Testing
         #expect(failed.map(\.recordName) == ["n1"])
     }
 
+    /// A server with a change feed that does not advance.
+    private struct StuckCarrier: RecordCarrier {
+        func send(_ operation: ServicePath.Operation, _ body: [UInt8]) async throws -> [UInt8] {
+            let changes = ZoneChanges(zoneID: .defaultZone, records: [], syncToken: "s", moreComing: true)
+            return ZoneChangesResponse(zones: [.changes(changes)]).encoded()
+        }
+    }
+
+    /// An export would lack the records behind the page, without an error.
+    @Test func aFeedThatDoesNotAdvanceIsAnError() async {
+        let database = RecordDatabase(carrier: StuckCarrier(), zoneID: .defaultZone)
+        let error = await #expect(throws: CommandError.self) { try await database.forEachRecord(ofTypes: nil) { _ in true } }
+        #expect(error?.description.contains("twice") == true)
+    }
+
     @Test func deleteRemovesMoreRecordsThanARequestMayHave() async {
         let folder = ScratchFolder("tarn-record")
         let place = ["--container", "iCloud.org.example.notes", "--data", folder.path]

@@ -54,6 +54,33 @@ import Testing
         #expect(error?.description.contains("did not answer in time, and may still execute the command") == true)
     }
 
+    /// Sends the response to the first request of a port, and closes the connection.
+    private static func respond(_ response: String, on port: SilentPort) {
+        let descriptor = port.descriptor
+        Thread.detachNewThread {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return }
+            let size = 65_536
+            var request = [UInt8](repeating: 0, count: size)
+            _ = read(connection, &request, size)
+            let bytes = Array(response.utf8)
+            _ = write(connection, bytes, bytes.count)
+            close(connection)
+        }
+    }
+
+    @Test(arguments: [
+        ("Content-Length: 5\r\n\r\n<html", "answered without JSON: is it the address of a tarn server?"),
+        ("Content-Length: 0\r\n\r\n", "answered without JSON"), ("Content-Length: 50\r\n\r\n{\"users\":", "broke off"),
+    ])
+    func aResponseThatIsNotOfATarnServerIsExplained(_ response: String, _ problem: String) async throws {
+        let port = try SilentPort()
+        Self.respond("HTTP/1.1 200 OK\r\n" + response, on: port)
+        let server = try Self.server(port.address)
+        let error = await #expect(throws: CommandError.self) { try await server.send("POST", "/console/api/operator/user.list", []) }
+        #expect(error?.description.contains(problem) == true, "\(error?.description ?? "")")
+    }
+
     @Test func aClosedPortIsUnreachable() async throws {
         let address = try SilentPort().address
         let server = try Self.server(address)

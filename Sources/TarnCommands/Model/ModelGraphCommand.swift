@@ -42,7 +42,7 @@ struct ModelGraphCommand: ParsableCommand {
         do {
             try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
         } catch {
-            throw CommandError("The file \(file) cannot be written.")
+            throw CommandError("The file \(file) cannot be written: check its folder and the disk, or choose another with --output.")
         }
     }
 

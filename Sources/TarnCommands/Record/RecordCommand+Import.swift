@@ -93,8 +93,7 @@ struct RecordFile {
 
     /// - Throws: CommandError with a line per problem.
     init(_ path: String, _ format: RecordCommand.Format, type: String?) throws {
-        let data = path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
-        guard let data else { throw CommandError("The file \(path) cannot be read.") }
+        let data = try path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : NamedFile.content(of: path)
         guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(path) is not UTF-8.") }
         switch format {
         case .jsonl: readLines(text)

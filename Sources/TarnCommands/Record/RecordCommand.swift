@@ -79,6 +79,9 @@ extension RecordCommand {
                 repeat {
                     let page = try await database.query(query, limit: limit - records.count, marker: marker, fields: names)
                     for case .record(let record) in page.results where records.count < limit { records.append(record) }
+                    guard page.continuationMarker == nil || page.continuationMarker != marker else {
+                        throw CommandError("The server returned the same page of \(type) twice: try again later.")
+                    }
                     marker = page.continuationMarker
                 } while marker != nil && records.count < limit
                 hasMore = marker != nil

@@ -122,7 +122,11 @@ struct RecordDatabase: Sendable {
             for record in page.records where !record.isDeleted {
                 guard try await visit(record) else { return }
             }
-            guard page.moreComing, page.syncToken != token else { return }
+            guard page.moreComing else { return }
+            // The records behind it would be missing without an error.
+            guard page.syncToken != token else {
+                throw CommandError("The server returned the same page of the zone \(zoneID.zoneName) twice: try again later.")
+            }
             token = page.syncToken
         }
     }

@@ -32,11 +32,11 @@ struct RemoteServer: Sendable {
         request.headers.add(name: HeaderNames.contentType, value: HeaderNames.json)
         request.headers.add(name: "User-Agent", value: "tarn")
         if !body.isEmpty { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let status: Int
+        var receivedStatus: Int?
         let bytes: [UInt8]
         do {
             let response = try await RemoteClient.shared.get().execute(request, timeout: timeout)
-            status = Int(response.status.code)
+            receivedStatus = Int(response.status.code)
             bytes = Array(try await response.body.collect(upTo: Limits.messageBytes).readableBytesView)
         } catch is CancellationError {
             throw CancellationError()
@@ -47,10 +47,25 @@ struct RemoteServer: Sendable {
             throw CommandError(
                 "The server \(address) did not answer in time, and may still execute the command: look at the result before you repeat it, after a change of a schema with 'tarn schema diff'."
             )
+        } catch is NIOTooManyBytesError {
+            throw CommandError(
+                "The response of \(address) has more than \(ByteText.text(Int64(Limits.messageBytes))): is it the address of a tarn server?"
+            )
+        } catch  where receivedStatus != nil {
+            throw CommandError("The response of \(address) broke off: look at the result before you repeat a command that changes data.")
         } catch {
             throw CommandError("The server \(address) cannot be reached: 'tarn doctor --server \(address)' says why.")
         }
-        if 200..<300 ~= status { return bytes }
+        guard let status = receivedStatus else {
+            throw CommandError("The server \(address) did not respond: 'tarn doctor --server \(address)' says why.")
+        }
+        if 200..<300 ~= status {
+            // The page of another program, or of a portal of the network.
+            guard bytes.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "{") else {
+                throw CommandError("\(address) answered without JSON: is it the address of a tarn server?")
+            }
+            return bytes
+        }
         guard let error = try? WireError(json: bytes) else {
             // The page that an earlier version has for browsers without a session.
             if [401, 403, 421].contains(status) { throw refusal("no operator's session") }

@@ -50,10 +50,7 @@ struct SchemaCommand: AsyncParsableCommand {
         if file == "-" {
             data = FileHandle.standardInput.readDataToEndOfFile()
         } else {
-            guard let contents = FileManager.default.contents(atPath: file) else {
-                throw CommandError("The file \(file) cannot be read.")
-            }
-            data = contents
+            data = try NamedFile.content(of: file)
         }
         guard let text = String(bytes: data, encoding: .utf8) else { throw CommandError("\(file) is not UTF-8.") }
         return text
@@ -115,7 +112,8 @@ extension SchemaCommand {
             do {
                 try Data(text.utf8).write(to: URL(filePath: outputFile), options: .atomic)
             } catch {
-                throw CommandError("The file \(outputFile) cannot be written.")
+                throw CommandError(
+                    "The file \(outputFile) cannot be written: check its folder and the disk, or choose another with --output-file.")
             }
         }
     }

@@ -228,8 +228,8 @@ struct ServerSettings {
     ///
     /// - Throws: `CommandError` with the line's number.
     private static func forEachSetting(in path: String, _ body: (_ name: String, _ value: String) throws -> Void) throws {
-        guard let data = FileManager.default.contents(atPath: path), let text = String(bytes: data, encoding: .utf8) else {
-            throw CommandError("The configuration file \(path) cannot be read.")
+        guard let text = String(bytes: try NamedFile.content(of: path, "with settings"), encoding: .utf8) else {
+            throw NamedFile.unreadable(path, "with settings")
         }
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.trimmingCharacters(in: .whitespaces)

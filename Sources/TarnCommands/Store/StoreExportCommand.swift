@@ -95,13 +95,22 @@ enum CSVText {
 }
 
 /// A file of an export that only its owner can read, or standard output.
+///
+/// The file gets its name at the end: until then, and after an interruption, it is `NAME.partial`.
 final class ExportFile {
     private let handle: FileHandle
-    private let isOwn: Bool
     private let path: String
+    private let advice: String
+    /// The file until it is complete; nil for standard output.
+    private let partial: String?
     private var buffer = Data()
 
-    init() { (handle, isOwn, path) = (.standardOutput, false, "standard output") }
+    init() {
+        handle = .standardOutput
+        path = "standard output"
+        advice = ""
+        partial = nil
+    }
 
     /// - Throws: ``CommandError`` for a file that is there, or cannot be made.
     convenience init(folder: URL, name: String) throws {
@@ -116,12 +125,24 @@ final class ExportFile {
     }
 
     private init(_ path: String, advice: String) throws {
+        let partial = path + ".partial"
+        if access(path, F_OK) == 0 { throw Self.failure(path, EEXIST, advice) }
+        // Left by an interrupted export.
+        unlink(partial)
+        let descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path, errno, advice) }
         self.path = path
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw CommandError("'\(path)' cannot be made (\(String(cString: strerror(errno)))): \(advice).")
-        }
-        (handle, isOwn) = (FileHandle(fileDescriptor: descriptor, closeOnDealloc: true), true)
+        self.advice = advice
+        self.partial = partial
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    deinit {
+        if let partial { unlink(partial) }
+    }
+
+    private static func failure(_ path: String, _ code: Int32, _ advice: String) -> CommandError {
+        CommandError("'\(path)' cannot be made (\(String(cString: strerror(code)))): \(advice).")
     }
 
     func line(_ text: String) throws {
@@ -130,14 +151,20 @@ final class ExportFile {
         if buffer.count >= 1 << 20 { try flush() }
     }
 
+    /// Ends the file, and gives it its name.
     func close() throws {
         try flush()
-        if isOwn { try handle.close() }
+        guard let partial else { return }
+        try handle.close()
+        // A link does not replace a file of the name. Some file systems have none.
+        if link(partial, path) == 0 { return }
+        let code = errno
+        guard code != EEXIST, rename(partial, path) == 0 else { throw Self.failure(path, code, advice) }
     }
 
     private func flush() throws {
         defer { buffer.removeAll(keepingCapacity: true) }
-        if !isOwn, Output.sink != nil { return Output.text(String(decoding: buffer, as: UTF8.self)) }
+        if partial == nil, Output.sink != nil { return Output.text(String(decoding: buffer, as: UTF8.self)) }
         do { try handle.write(contentsOf: buffer) } catch {
             throw CommandError("'\(path)' cannot be written: make room, or choose another place.")
         }
