@@ -32,8 +32,11 @@ package protocol FileUploads: EngineStorage, AssetStorage {
     /// The number in the names of a partition's objects: its own, or that of the database in which the partition began.
     func objectPart(of part: Int64) async throws -> Int64
 
-    /// Whether there is a row for an object.
-    func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool
+    /// Where the row of an object says that its bytes are; nil without a row.
+    func place(ofObject checksum: String, objectPart: Int64) async throws -> AssetPlace?
+
+    /// Stores that the bytes of a file are in ``assetObjects``, in the row of its object.
+    func storePlace(ofObject checksum: String, objectPart: Int64) async throws
 
     /// Stores how far an upload in parts is, for the quota. Does nothing for an upload that is complete or removed.
     func note(_ size: Int64, ofUpload id: String, in partition: Partition) async throws
@@ -55,7 +58,7 @@ package protocol FileUploads: EngineStorage, AssetStorage {
 
 /// Where the bytes of a file are.
 package enum AssetPlace: Int64, Sendable {
-    /// Also of a file in the store whose row is from a format without places.
+    /// Also of a file in the store whose row is from a format without places, until the clean-up has seen its object.
     case folder = 0
     case store = 1
 
@@ -237,9 +240,14 @@ extension FileUploads {
         }
     }
 
-    /// Removes objects that no row has.
+    /// Removes objects that no row has, and stores the place of those whose row is from a format without places: if the store loses one of
+    /// them later, ``open(_:part:)`` does not wait for the folder.
     package func removeUnreferencedObjects(now: Int64) async throws {
-        try await claimedObjects()?.removeUnreferenced(now: now) { try await self.hasAsset(checksum: $1, objectPart: $0) }
+        try await claimedObjects()?.removeUnreferenced(now: now) { part, checksum in
+            guard let place = try await self.place(ofObject: checksum, objectPart: part) else { return false }
+            if place == .folder { try await self.storePlace(ofObject: checksum, objectPart: part) }
+            return true
+        }
     }
 
     /// Removes the objects of a partition after its rows, but before ``objectPart(of:)`` forgets their number.

@@ -10,8 +10,13 @@ enum ObjectPartRows {
     ]
 
     static let number = "SELECT number FROM object_parts WHERE part = $1"
-    /// The row that needs the object with a number and a checksum in its name.
-    static let asset = """
-        SELECT size FROM assets WHERE part = coalesce((SELECT part FROM object_parts WHERE number = $1 LIMIT 1), $1) AND checksum = $2
+    /// The place in the row that needs the object with a number and a checksum in its name.
+    static let place = """
+        SELECT in_store FROM assets WHERE part = coalesce((SELECT part FROM object_parts WHERE number = $1 LIMIT 1), $1) AND checksum = $2
+        """
+    /// Stores in this row that the bytes are in the store.
+    static let storePlace = """
+        UPDATE assets SET in_store = 1
+        WHERE part = coalesce((SELECT part FROM object_parts WHERE number = $1 LIMIT 1), $1) AND checksum = $2
         """
 }

@@ -75,8 +75,15 @@ extension PostgresServerStore: FileUploads {
         try await reading { try $0.query(ObjectPartRows.number, [part]).rows.first.map { $0[0] } ?? part }
     }
 
-    package func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool {
-        try await reading { try !$0.query(ObjectPartRows.asset, [objectPart, checksum]).rows.isEmpty }
+    package func place(ofObject checksum: String, objectPart: Int64) async throws -> AssetPlace? {
+        let number: Int64? = try await reading { connection in
+            try connection.query(ObjectPartRows.place, [objectPart, checksum]).rows.first.map { $0[0] }
+        }
+        return number.map { AssetPlace(stored: $0) }
+    }
+
+    package func storePlace(ofObject checksum: String, objectPart: Int64) async throws {
+        try await writing { connection in _ = try connection.query(ObjectPartRows.storePlace, [objectPart, checksum]) }
     }
 
     private static let ownerKey = "assets.owner"

@@ -24,10 +24,20 @@ enum ObjectParts {
         try db.row("SELECT number FROM object_parts WHERE part = ?", [part]).map { $0[0] } ?? part
     }
 
-    /// Whether a row needs the object with a number and a checksum in its name.
-    static func hasAsset(checksum: String, number: Int64, _ db: Database) throws -> Bool {
-        let part: Int64 = try db.row("SELECT part FROM object_parts WHERE number = ?", [number]).map { $0[0] } ?? number
-        return try db.row("SELECT size FROM assets WHERE part = ? AND checksum = ?", [part, checksum]) != nil
+    /// The place in the row that needs the object with a number and a checksum in its name; nil without a row.
+    static func place(ofObject checksum: String, number: Int64, _ db: Database) throws -> Int64? {
+        let part = try part(ofNumber: number, db)
+        return try db.row("SELECT in_store FROM assets WHERE part = ? AND checksum = ?", [part, checksum]).map { $0[0] }
+    }
+
+    /// Stores in the row of an object that its bytes are in the store.
+    static func storePlace(ofObject checksum: String, number: Int64, _ db: Database) throws {
+        let part = try part(ofNumber: number, db)
+        try db.run("UPDATE assets SET in_store = 1 WHERE part = ? AND checksum = ?", [part, checksum])
+    }
+
+    private static func part(ofNumber number: Int64, _ db: Database) throws -> Int64 {
+        try db.row("SELECT part FROM object_parts WHERE number = ?", [number]).map { $0[0] } ?? number
     }
 
     /// The greatest number that a new partition must not have.

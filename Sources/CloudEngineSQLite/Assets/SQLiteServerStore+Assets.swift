@@ -74,8 +74,12 @@ extension SQLiteServerStore: FileUploads {
 
     package func objectPart(of part: Int64) async throws -> Int64 { try await reading { try ObjectParts.number(of: part, $0) } }
 
-    package func hasAsset(checksum: String, objectPart: Int64) async throws -> Bool {
-        try await reading { try ObjectParts.hasAsset(checksum: checksum, number: objectPart, $0) }
+    package func place(ofObject checksum: String, objectPart: Int64) async throws -> AssetPlace? {
+        try await reading { try ObjectParts.place(ofObject: checksum, number: objectPart, $0) }.map { AssetPlace(stored: $0) }
+    }
+
+    package func storePlace(ofObject checksum: String, objectPart: Int64) async throws {
+        try await writing { try ObjectParts.storePlace(ofObject: checksum, number: objectPart, $0) }
     }
 
     static let assetOwnerKey = "assets.owner"

@@ -150,6 +150,28 @@ import Testing
         #expect(await server.respond("GET", old).status == 404, "the folder has others")
     }
 
+    /// A row from before format 26 does not say that its file is in the store. The clean-up has seen the object, and the store loses it then.
+    @Test func aLostObjectOfAnEarlierFormatIsNotFound() async throws {
+        let former = try Server(hasStore: false)
+        let old = try await former.upload([1, 2])
+        let unseen = try await former.upload([5, 6])
+        try former.store.close()
+        let server = try Server(folder: former.folder, bucket: former.bucket)
+        // The store is this database's from now on.
+        _ = try await server.upload([3, 4])
+        try FileManager.default.removeItem(atPath: "\(former.folder.path)/assets")
+        let name = ObjectName(part: 1, checksum: old.checksum, milliseconds: server.bucket.clock.now, random: "0123456789abcdef")
+        server.bucket[name.key] = [1, 2]
+        #expect(try await server.store.place(ofAsset: old.checksum, part: 1) == .folder)
+        server.bucket.clock.advance(seconds: 2 * 86_400)
+        try await server.store.removeUnreferencedObjects(now: server.bucket.clock.now)
+        #expect(try await server.store.place(ofAsset: old.checksum, part: 1) == .store)
+        #expect(try await server.bytes(await server.respond("GET", old)) == [1, 2])
+        for key in server.bucket.keys { server.bucket[key] = nil }
+        #expect(await server.respond("GET", old).status == 404)
+        #expect(await server.respond("GET", unseen).status == 503, "it may be in the folder")
+    }
+
     /// The upload of a file whose volume is not mounted makes an object, and the folder is not needed any more.
     @Test func anUploadReplacesAFileOfAMissingFolder() async throws {
         let former = try Server(hasStore: false)
