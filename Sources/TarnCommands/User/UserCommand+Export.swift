@@ -31,15 +31,25 @@ extension UserCommand {
             guard !FileManager.default.fileExists(atPath: to) else {
                 throw CommandError("There is something named \(to) already: name a new folder with --to.")
             }
-            let (name, folder) = (name, to)
+            // The folder gets its name once it is complete.
+            let (name, folder) = (name, to.count > 1 && to.hasSuffix("/") ? String(to.dropLast()) : to)
+            let partial = folder + ".partial"
+            guard !FileManager.default.fileExists(atPath: partial) else {
+                throw CommandError(
+                    "\(partial) is there, as an interrupted export leaves it: remove it, or name another new folder with --to.")
+            }
             let counts = try await options.withStore(
                 mustExist: true, name: name, audited: CommandAudit("user.export", name), needsFiles: true
             ) { store in
                 // Checked before the folder is made.
                 let data = try await store.accountData(ofUser: name)
                 do {
-                    return try await UserExport(data, folder: folder, store: store).write()
-                } catch let error as CocoaError {
+                    let counts = try await UserExport(data, folder: partial, store: store).write()
+                    try FileManager.default.moveItem(atPath: partial, toPath: folder)
+                    return counts
+                } catch {
+                    try? FileManager.default.removeItem(atPath: partial)
+                    guard error is CocoaError else { throw error }
                     throw CommandError("The folder \(folder) cannot be written (\(error.localizedDescription)): choose another with --to.")
                 }
             }
