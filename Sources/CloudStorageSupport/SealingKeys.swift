@@ -112,7 +112,7 @@ package final class SealingKeys: Sendable {
     /// - Throws: `StorageFailure` with `.unknownName` for the current key, and one that does not exist.
     package static func retire(_ number: Int, _ meta: some MetaRows) throws -> Ring {
         guard var ring = try read(meta), ring.keys[number] != nil else {
-            throw StorageFailure(.unknownName, "no key has this number")
+            throw StorageFailure(.unknownName, "no key has this number; 'tarn key list' lists the keys")
         }
         guard number != ring.current else { throw StorageFailure(.unknownName, "the current key can't be retired: rotate first") }
         for name in [name(number), madeName(number)] { try meta.remove(name) }

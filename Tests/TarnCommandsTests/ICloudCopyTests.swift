@@ -239,11 +239,14 @@ import Testing
         try await fixture.save([plant("p1")], at: fixture.iCloudEnd)
         let delays = Mutex<[Duration]>([])
         var end = fixture.iCloudEnd
-        end.patience = Patience(sleep: { delay in delays.withLock { $0.append(delay) } })
+        let reports = Mutex<[Double]>([])
+        end.patience = Patience(
+            sleep: { delay in delays.withLock { $0.append(delay) } }, report: { _, seconds in reports.withLock { $0.append(seconds) } })
         let busy = WireError(.throttled, "too many requests", retryAfter: 12)
         fixture.wire.refuseNext(2, with: busy)
         #expect(try await end.zones() == ["Garden"])
         #expect(delays.withLock { $0 } == [.seconds(12), .seconds(12)])
+        #expect(reports.withLock { $0 } == [12, 12])
         fixture.wire.refuseNext(100, with: busy)
         let error = await #expect(throws: CKError.self) { try await end.zones() }
         #expect(error?.code == .requestRateLimited)

@@ -15,6 +15,8 @@ struct Patience: Sendable {
     private static let delayMax: Double = 3600
 
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// Receives the error before each delay, and its seconds.
+    var report: @Sendable (CKError, Double) -> Void = { _, _ in }
 
     func callAsFunction<Value>(_ body: () async throws -> Value) async throws -> Value {
         var attempt = 0
@@ -24,7 +26,9 @@ struct Patience: Sendable {
             } catch let error as CKError where error.mayPass && !error.isResponseTooLarge && attempt < Self.attemptsMax {
                 attempt += 1
                 let seconds = max(error.retryAfterSeconds ?? 0, Self.backoff.seconds(attempt: attempt, jitter: .random(in: 0...1)))
-                try await sleep(.seconds(min(seconds, Self.delayMax)))
+                let delay = min(seconds, Self.delayMax)
+                report(error, delay)
+                try await sleep(.seconds(delay))
             }
         }
     }

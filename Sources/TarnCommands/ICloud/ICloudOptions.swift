@@ -167,14 +167,24 @@ struct ICloudPair {
             let tarn = HTTPTransport(
                 server: tarnServer, token: CKContainer.Configuration.Token(token), trust: try SecretText.trust(environment))
             return try await body(
-                CloudEnd(name: "iCloud", client: client(webServices, .webServices)),
-                CloudEnd(name: "The Tarn server", client: client(tarn, .tarn)))
+                CloudEnd(name: "iCloud", client: client(webServices, .webServices), patience: patience(with: "iCloud")),
+                CloudEnd(name: "The Tarn server", client: client(tarn, .tarn), patience: patience(with: "The Tarn server")))
         } catch let error as CKError {
             throw CommandError(iCloud: error)
         } catch let error as CommandError {
             // It may have names and reasons of a server.
             throw CommandError(TerminalText.escaped(error.description))
         }
+    }
+
+    /// Reports each delay: a mistyped address looks like a server that is down, for minutes.
+    private func patience(with name: String) -> Patience {
+        var patience = Patience()
+        patience.report = { error, seconds in
+            let delay = CountText.text(Int(seconds.rounded(.up)), "second")
+            Output.note(TerminalText.escaped("\(name): \(error.localizedDescription). Trying again in \(delay)."))
+        }
+        return patience
     }
 
     private func client(_ transport: any CloudTransport, _ dialect: ServiceDialect) -> CloudDatabaseClient {
