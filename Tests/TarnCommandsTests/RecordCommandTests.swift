@@ -271,6 +271,27 @@ import Testing
         #expect(types.notes.contains("It has Note. Did you mean 'Note'?"), "\(types.notes)")
     }
 
+    @Test(arguments: [["--where", "titel == Milk"], ["--sort", "-titel"]])
+    func aMistypedFieldOfAQueryHasASuggestion(_ option: [String]) async {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        #expect(await CommandRun("user", "add", "mia", "--data", folder.path).status == 0)
+        #expect(await CommandRun(["record", "put", "n1", "title=Milk", "--type", "Note"] + place).status == 0)
+        let run = await CommandRun(["record", "query", "Note"] + option + place)
+        #expect(run.status == 1)
+        #expect(run.notes == "Error: The record type Note has no field 'titel'. It has title. Did you mean 'title'?\n")
+    }
+
+    @Test func aRecordNameDoesNotControlTheTerminal() async {
+        let folder = ScratchFolder("tarn-record")
+        let place = ["--container", Self.container, "--data", folder.path]
+        #expect(await CommandRun("user", "add", "mia", "--data", folder.path).status == 0)
+        let put = await CommandRun(["record", "put", "n\u{1B}[31m", "title=Milk", "--type", "Note"] + place)
+        #expect(put.output == "n\\u{1b}[31m: created\n", "\(put.notes)")
+        let deleted = await CommandRun(["record", "delete", "n\u{1B}[31m", "--yes"] + place)
+        #expect(deleted.output == "n\\u{1b}[31m: deleted\n", "\(deleted.notes)")
+    }
+
     @Test func aFailedExportLeavesNoFile() async throws {
         let folder = ScratchFolder("tarn-record")
         let place = ["--container", Self.container, "--data", folder.path]

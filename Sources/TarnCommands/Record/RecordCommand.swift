@@ -62,9 +62,10 @@ extension RecordCommand {
             let filters = conditions.compactMap { RecordFilter(argument: $0)?.filter }
             let query = CloudWire.Query(recordType: type, filters: filters, sorts: sort.map(\.sort))
             let names = fields.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
+            let named = (names ?? []) + Self.fields(of: query)
             var records: [Record] = []
             var hasMore = false
-            try await target.withDatabase("query", types: [type], fields: names ?? []) { database in
+            try await target.withDatabase("query", types: [type], fields: named) { database in
                 if filters.isEmpty, sort.isEmpty {
                     return try await database.forEachRecord(ofTypes: [type]) { record in
                         guard records.count < limit else {
@@ -89,6 +90,13 @@ extension RecordCommand {
             if records.isEmpty { try await target.checkServer(types: [type]) }
             RecordList.print(records, fields: names, output, ifEmpty: "No records of type \(type) in \(target.place).")
             if hasMore { Output.note("There are more: raise --limit, or use 'tarn record export'.") }
+        }
+
+        /// Fields that the conditions and the order of a query name, without system fields.
+        private static func fields(of query: CloudWire.Query) -> [String] {
+            (query.filters.map(\.key) + query.sorts.map(\.key)).compactMap { key in
+                if case .field(let name) = key, !name.hasPrefix("___") { name } else { nil }
+            }
         }
     }
 
@@ -195,7 +203,7 @@ extension RecordCommand {
                 }
             }
             output.print(
-                "\(name): \(saved.1 ? "created" : "changed")",
+                TerminalText.escaped("\(name): \(saved.1 ? "created" : "changed")"),
                 [
                     "recordName": JSONText.string(name), "created": "\(saved.1)",
                     "recordChangeTag": JSONText.string(saved.0.recordChangeTag ?? ""),
@@ -227,7 +235,9 @@ extension RecordCommand {
             var failures = 0
             for result in results {
                 guard case .failure(let name, let error, _) = result else {
-                    output.print("\(result.recordName): deleted", ["recordName": JSONText.string(result.recordName), "deleted": "true"])
+                    output.print(
+                        TerminalText.escaped("\(result.recordName): deleted"),
+                        ["recordName": JSONText.string(result.recordName), "deleted": "true"])
                     continue
                 }
                 failures += 1

@@ -54,7 +54,8 @@ struct ZoneCommand: AsyncParsableCommand {
             let act = CreateZone(account: place.user, container: place.container, environment: place.environment, zone: zone)
             let isNew = try await options.perform(act).isNew
             output.print(
-                "\(zone): \(isNew ? "created" : "exists already")", ["zone": JSONText.string(zone), "created": isNew ? "true" : "false"])
+                TerminalText.escaped("\(zone): \(isNew ? "created" : "exists already")"),
+                ["zone": JSONText.string(zone), "created": isNew ? "true" : "false"])
         }
     }
 
@@ -105,7 +106,8 @@ struct ZoneCommand: AsyncParsableCommand {
                 }
             }
             output.print(
-                "\(zone): deleted, with \(ByteText.text(size.records)) of records and \(ByteText.text(size.assets)) of assets",
+                TerminalText.escaped(
+                    "\(zone): deleted, with \(ByteText.text(size.records)) of records and \(ByteText.text(size.assets)) of assets"),
                 [
                     "user": JSONText.string(place.user), "container": JSONText.string(place.container),
                     "environment": JSONText.string(place.environment.rawValue), "zone": JSONText.string(zone),
