@@ -68,11 +68,11 @@ extension CKRecord {
         }
         var record = Record(
             recordName: recordID.recordName, recordType: state.recordType, recordChangeTag: kind == .update ? tag : nil)
-        let bytes = keys.reduce(0) { $0 + (state.values[$1]?.bytesToSend ?? 0) }
+        let bytes = keys.reduce(0) { $0 + (state.values[$1]?.bytesToSend(state) ?? 0) }
         let assets = ByteProgress(total: bytes, progress)
         for key in keys.sorted() {
             let value = try await state.values[key]?.wire { asset in
-                if let value = asset.value { return value }
+                if let value = state.storedValue(of: asset) { return value }
                 guard let url = asset.fileURL else { throw CKError(.assetFileNotFound) }
                 let send = {
                     try await client.uploadAsset(
@@ -147,6 +147,38 @@ extension CKRecord {
     }
 }
 
+extension CKRecord.State {
+    /// Returns the value of an asset that the server's version of this record has, or `nil` if the file must be uploaded.
+    ///
+    /// The server accepts a value without an upload only from a record that has the asset already, so an asset of another record, or of
+    /// an earlier version of this one, is uploaded from its file. Without a file there is only the value.
+    ///
+    /// Source: *CloudKit Web Services Reference*, "Uploading Assets", "Referencing Existing Assets"; Apple's documentation of `CKAsset`.
+    func storedValue(of asset: CKAsset) -> AssetValue? {
+        guard let value = asset.value, asset.fileURL != nil else { return asset.value }
+        return hasOnServer(value) ? value : nil
+    }
+
+    private func hasOnServer(_ asset: AssetValue) -> Bool {
+        guard let server else { return false }
+        return server.fields.values.contains { field in
+            switch field.value {
+            case .asset(let stored): return stored.isContent(of: asset)
+            case .list(let elements, of: .asset):
+                return elements.contains { element in
+                    if case .asset(let stored) = element { stored.isContent(of: asset) } else { false }
+                }
+            default: return false
+            }
+        }
+    }
+}
+
+extension AssetValue {
+    /// Download addresses differ between responses.
+    fileprivate func isContent(of other: AssetValue) -> Bool { fileChecksum == other.fileChecksum && size == other.size }
+}
+
 extension LocalValue {
     private var assets: [CKAsset] {
         switch self {
@@ -156,10 +188,10 @@ extension LocalValue {
         }
     }
 
-    /// The size of the files that are not uploaded yet, in bytes.
-    var bytesToSend: Int64 {
+    /// The size of the files to upload with a record in this state, in bytes.
+    func bytesToSend(_ state: CKRecord.State) -> Int64 {
         assets.reduce(0) { bytes, asset in
-            guard asset.value == nil, let path = asset.fileURL?.path,
+            guard state.storedValue(of: asset) == nil, let path = asset.fileURL?.path,
                 let attributes = try? FileManager.default.attributesOfItem(atPath: path)
             else { return bytes }
             return bytes + ((attributes[.size] as? NSNumber)?.int64Value ?? 0)

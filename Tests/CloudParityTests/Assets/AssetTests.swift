@@ -108,4 +108,46 @@ import Testing
         let asset = try #require(try await database.record(for: sage.recordID)["photo"] as? CKAsset)
         #expect(try Data(contentsOf: #require(asset.fileURL)).isEmpty)
     }
+
+    /// A record's copy, such as that of a duplicated document, has the asset that was fetched with the original.
+    @Test func anAssetOfAnotherRecordIsSavedWithItsContent() async throws {
+        let (database, zoneID) = try await garden()
+        let (url, content) = try file(2000)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let sage = plant("sage", in: zoneID)
+        sage["photo"] = CKAsset(fileURL: url)
+        try await database.save(sage)
+        let original = try await database.record(for: sage.recordID)
+        let duplicate = plant("duplicate", in: zoneID)
+        let (fetchedPhoto, savedPhoto) = (try #require(original["photo"] as? CKAsset), try #require(sage["photo"] as? CKAsset))
+        duplicate["photo"] = fetchedPhoto
+        duplicate["photos"] = [savedPhoto]
+        try await database.save(duplicate)
+        let fetched = try await database.record(for: duplicate.recordID)
+        let photo = try #require((fetched["photo"] as? CKAsset)?.fileURL)
+        #expect(try Data(contentsOf: photo) == content)
+        let photos = try #require(fetched["photos"] as? [CKAsset])
+        #expect(try photos.compactMap(\.fileURL).map { try Data(contentsOf: $0) } == [content])
+    }
+
+    /// A conflict is resolved in favour of this device: its version of the photo is not the server's any more.
+    @Test func anEarlierVersionOfAnAssetIsSavedAgain() async throws {
+        let (database, zoneID) = try await garden()
+        let (first, content) = try file(2000, 1)
+        let (second, _) = try file(3000, 2)
+        defer { for url in [first, second] { try? FileManager.default.removeItem(at: url) } }
+        let sage = plant("sage", in: zoneID)
+        sage["photo"] = CKAsset(fileURL: first)
+        try await database.save(sage)
+        let other = try await database.record(for: sage.recordID)
+        other["photo"] = CKAsset(fileURL: second)
+        try await database.save(other)
+        let server = try await database.record(for: sage.recordID)
+        let earlier = try #require(sage["photo"] as? CKAsset)
+        server["photo"] = earlier
+        try await database.save(server)
+        let fetched = try await database.record(for: sage.recordID)
+        let photo = try #require((fetched["photo"] as? CKAsset)?.fileURL)
+        #expect(try Data(contentsOf: photo) == content)
+    }
 }

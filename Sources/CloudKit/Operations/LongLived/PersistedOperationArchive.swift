@@ -145,22 +145,23 @@ final class PersistedAssets {
     /// - Throws: The error of the file system.
     func persist(_ record: CKRecord) throws -> CKRecord {
         guard let copy = record.copy() as? CKRecord else { return record }
-        for (key, value) in record.stored.value.values {
+        let state = record.stored.value
+        for (key, value) in state.values {
             switch value {
             case .wire: break
             case .asset(let asset):
-                let value = LocalValue.asset(try persist(asset))
+                let value = LocalValue.asset(try persist(asset, of: state))
                 copy.stored.update { $0.values[key] = value }
             case .assets(let assets):
-                let value = LocalValue.assets(try assets.map(persist))
+                let value = LocalValue.assets(try assets.map { try persist($0, of: state) })
                 copy.stored.update { $0.values[key] = value }
             }
         }
         return copy
     }
 
-    private func persist(_ asset: CKAsset) throws -> CKAsset {
-        guard asset.value == nil, let file = asset.fileURL, FileManager.default.isReadableFile(atPath: file.path) else {
+    private func persist(_ asset: CKAsset, of state: CKRecord.State) throws -> CKAsset {
+        guard state.storedValue(of: asset) == nil, let file = asset.fileURL, FileManager.default.isReadableFile(atPath: file.path) else {
             return asset
         }
         if let copy = copies[file.path] { return CKAsset(fileURL: copy) }
