@@ -16,6 +16,7 @@ struct ArchivedRecord {
         static let parent = "ParentID"
         static let isParentChanged = "ParentChanged"
         static let linkBase = "LinkBase"
+        static let exactDates = "ExactDates"
     }
 
     var recordID: CKRecord.ID
@@ -62,6 +63,8 @@ struct ArchivedRecord {
         coder.encode(state.linkBase.map { $0 as NSString }, forKey: Key.linkBase)
         coder.encode(state.changed.keys.sorted() as NSArray, forKey: Key.changed)
         coder.encode(NSDictionary(dictionary: files), forKey: Key.files)
+        let dates = state.exactDates.mapValues { list in list.map { NSNumber(value: $0.timeIntervalSinceReferenceDate) } as NSArray }
+        if !dates.isEmpty { coder.encode(NSDictionary(dictionary: dates), forKey: Key.exactDates) }
         coder.encode(state.parent?.recordID, forKey: Key.parent)
         coder.encode(state.isParentChanged, forKey: Key.isParentChanged)
     }
@@ -93,6 +96,11 @@ struct ArchivedRecord {
         }
         for (key, list) in files where localRecord.fields[key] == nil {
             state.values[key] = list.first.map { .asset(Self.asset($0)) }
+        }
+        let dateClasses: [AnyClass] = [NSDictionary.self, NSArray.self, NSString.self, NSNumber.self]
+        let dates = coder.decodeObject(of: dateClasses, forKey: Key.exactDates) as? [String: [NSNumber]] ?? [:]
+        for (key, seconds) in dates where state.values[key]?.isOfDates == true && !seconds.isEmpty {
+            state.exactDates[key] = seconds.map { Date(timeIntervalSinceReferenceDate: $0.doubleValue) }
         }
         for key in changed {
             state.edits += 1

@@ -30,7 +30,10 @@ extension CKRecord {
             state.linkBase = saved.linkBase
             if let share = saved.share { state.share = share }
             state.shareName = nil
-            for (key, value) in saved.values where state.changed[key] == nil { state.values[key] = value }
+            for (key, value) in saved.values where state.changed[key] == nil {
+                state.values[key] = value
+                state.exactDates[key] = nil
+            }
             state.encrypted.formUnion(saved.encrypted)
             if state.parent == edits.parent { state.isParentChanged = false }
         }

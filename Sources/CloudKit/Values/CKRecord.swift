@@ -9,8 +9,8 @@ public import Foundation
 /// A record equals only itself. It may be used from any thread. Saving a record updates it with the response, except
 /// for fields that changed concurrently (unverified).
 ///
-/// Source: Apple's documentation of `CKRecord`. Differs: dates have the milliseconds the server keeps;
-/// `creatorUserRecordID` names the user by their record name, also if it is the current one.
+/// Source: Apple's documentation of `CKRecord`. Differs: dates of a saved or fetched record have the milliseconds the
+/// server keeps; `creatorUserRecordID` names the user by their record name, also if it is the current one.
 open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSetting, @unchecked Sendable {
     // @unchecked: mutable state is behind the lock of `stored`.
     /// The type of a record type's name.
@@ -21,6 +21,9 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
     struct State: Sendable {
         var recordType: RecordType
         var values: [FieldKey: LocalValue] = [:]
+        /// Dates as the app set them, by field, since those of the server are rounded to milliseconds: a field returns the value that it
+        /// was given until the record is saved.
+        var exactDates: [FieldKey: [Date]] = [:]
         /// The keys that were set or cleared since the record was fetched or saved, each with the number of its last
         /// edit.
         var changed: [FieldKey: Int] = [:]
@@ -38,10 +41,21 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         /// The record as the server last returned it.
         var server: Record?
 
-        mutating func set(_ value: LocalValue?, _ key: FieldKey) {
+        mutating func set(_ value: LocalValue?, _ key: FieldKey, dates: [Date]? = nil) {
             values[key] = value
+            exactDates[key] = dates
             edits += 1
             changed[key] = edits
+        }
+
+        /// The value of a field for the app.
+        func appValue(_ key: FieldKey, in zoneID: CKRecordZone.ID, scope: CKDatabase.Scope) -> (any CKRecordValueProtocol)? {
+            guard let value = values[key] else { return nil }
+            if let dates = exactDates[key] {
+                if case .wire(.timestamp) = value { return dates.first }
+                return dates
+            }
+            return value.appValue(in: zoneID, scope: scope)
         }
     }
 
@@ -123,7 +137,7 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
     public func object(forKey key: FieldKey) -> (any CKRecordValueProtocol)? {
         let state = stored.value
         guard !state.encrypted.contains(key) else { return nil }
-        return state.values[key]?.appValue(in: recordID.zoneID, scope: scope)
+        return state.appValue(key, in: recordID.zoneID, scope: scope)
     }
 
     /// Sets the value of a field. `nil` clears it.
@@ -137,8 +151,10 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
 
     func set(_ object: (any CKRecordValueProtocol)?, _ key: FieldKey, encrypted: Bool) {
         var value: LocalValue?
+        var dates: [Date]?
         if let object {
             value = LocalValue(object)
+            dates = value?.isOfDates == true ? Self.dates(object) : nil
             precondition(value != nil, "field \(key) cannot have a value of this type; see CKRecordValueProtocol")
             if encrypted {
                 precondition(value?.canBeEncrypted == true, "field \(key) cannot be encrypted: assets and references cannot be")
@@ -147,8 +163,16 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
         stored.update { state in
             let isOfOtherKind = state.values[key] != nil && state.encrypted.contains(key) != encrypted
             precondition(!isOfOtherKind, "field \(key) is both encrypted and not")
-            state.set(value, key)
+            state.set(value, key, dates: dates)
             if encrypted { state.encrypted.insert(key) } else if value != nil { state.encrypted.remove(key) }
+        }
+    }
+
+    private static func dates(_ object: any CKRecordValueProtocol) -> [Date]? {
+        switch object {
+        case let date as Date: [date]
+        case let dates as [Date]: dates
+        default: nil
         }
     }
 
@@ -218,6 +242,13 @@ extension LocalValue {
                     return CKAsset(asset, fileURL: nil)
                 })
         case .string, .int64, .double, .timestamp, .bytes, .reference, .location, .list: self = .wire(value)
+        }
+    }
+
+    var isOfDates: Bool {
+        switch self {
+        case .wire(.timestamp), .wire(.list(_, of: .timestamp)): true
+        default: false
         }
     }
 

@@ -81,7 +81,7 @@ final class EncryptedValues: CKRecordKeyValueSetting, Sendable {
     func object(forKey key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         let state = record.stored.value
         guard state.encrypted.contains(key) else { return nil }
-        return state.values[key]?.appValue(in: record.recordID.zoneID, scope: record.scope)
+        return state.appValue(key, in: record.recordID.zoneID, scope: record.scope)
     }
 
     func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {

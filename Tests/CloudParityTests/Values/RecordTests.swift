@@ -85,6 +85,27 @@ import Testing
         #expect(record["list"] as? [String] == ["x", "y"])
     }
 
+    /// The server stores milliseconds, and an app compares the field with the date of its own object.
+    @Test func aDateIsReadAsItWasSetUntilItIsSaved() async throws {
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_000.123_456_7)
+        let (database, zoneID) = try await garden()
+        let record = plant("sage", in: zoneID)
+        record["planted"] = date
+        record["watered"] = [date, Date(timeIntervalSinceReferenceDate: 1.000_1)]
+        record.encryptedValues["secret"] = date
+        #expect(record["planted"] as? Date == date)
+        #expect(record["watered"] as? [Date] == [date, Date(timeIntervalSinceReferenceDate: 1.000_1)])
+        #expect(record.encryptedValues["secret"] as? Date == date)
+        let restored = try #require(try archived(record))
+        #expect(restored["planted"] as? Date == date)
+        let saved = try await database.save(record)
+        let milliseconds = try #require(saved["planted"] as? Date).timeIntervalSinceReferenceDate * 1000
+        #expect(abs(milliseconds - 700_000_000_123) < 0.01)
+        #expect((record["planted"] as? Date) == (saved["planted"] as? Date))
+        record["planted"] = "in spring"
+        #expect(record["planted"] as? String == "in spring")
+    }
+
     @Test func keysAndChangedKeysAreListed() {
         let record = CKRecord(recordType: "Plant")
         record["b"] = 1
