@@ -70,8 +70,14 @@ extension DatabaseRequests {
             case .save(let record):
                 do {
                     let edits = record.edits
-                    let operation = try await record.operation(policy, edits, uploadingWith: client, journal) { done in
+                    var operation = try await record.operation(policy, edits, uploadingWith: client, journal) { done in
                         await progress(record, done)
+                    }
+                    // The root may have been fetched again since the share was created, after a conflict for example.
+                    if record.recordChangeTag == nil, let name = operation.record.sharing.details?.rootRecordName,
+                        let root = savedRecord(named: name, in: changes)
+                    {
+                        operation.record.sharing.details?.rootRecordChangeTag = root.recordChangeTag
                     }
                     operations.append(operation)
                     sent.append((change, edits))
@@ -105,6 +111,11 @@ extension DatabaseRequests {
             guard error.isOfOneZone else { throw error }
             return failed + sent.map { RecordOutcome($0.change, failed: error) }
         }
+    }
+
+    private func savedRecord(named name: String, in changes: [RecordChange]) -> CKRecord? {
+        for case .save(let record) in changes where record.recordID.recordName == name { return record }
+        return nil
     }
 
     private func outcome(

@@ -98,6 +98,28 @@ private func sharedBed(
         #expect((fetched as? CKShare)?.url == share.url)
     }
 
+    /// Another device changed the root, and the app saves the same share again with the server's version of the root.
+    @Test func aShareIsSavedAfterAConflictOfItsRoot() async throws {
+        let database = try await testContainer().privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Garden"))
+        let bed = CKRecord(recordType: "Bed", recordID: CKRecord.ID(recordName: "bed", zoneID: zone.zoneID))
+        try await database.save(bed)
+        let other = try await database.record(for: bed.recordID)
+        other["name"] = "South"
+        try await database.save(other)
+        let share = CKShare(rootRecord: bed)
+        bed["count"] = 1
+        let first = try await database.modifyRecords(saving: [bed, share], deleting: [])
+        let conflict = await failure { try first.saveResults[bed.recordID]?.get() }
+        #expect(conflict?.code == .serverRecordChanged)
+        let server = try #require(conflict?.serverRecord)
+        server["count"] = 1
+        let second = try await database.modifyRecords(saving: [server, share], deleting: [])
+        let saved = try #require(try second.saveResults[share.recordID]?.get() as? CKShare)
+        #expect(saved.url != nil)
+        #expect(try await database.record(for: bed.recordID).share?.recordID == share.recordID)
+    }
+
     @Test func aGuestAcceptsAndSeesTheHierarchy() async throws {
         let (owner, guest, share, bed) = try await sharedBed()
         let url = try #require(share.url)
