@@ -59,7 +59,13 @@ public final class CKShare: CKRecord, @unchecked Sendable {  // As its superclas
     }
 
     /// Returns an independent copy.
-    public override func copy(with zone: NSZone? = nil) -> Any { CKShare(stored.value, recordID, scope: scope) }
+    public override func copy(with zone: NSZone? = nil) -> Any {
+        var state = stored.value
+        // Participants are objects: an edit of one in the copy must not change the original.
+        let participants = state.share?.participants.map { CKShareParticipant($0.wire, ownID: $0.participantID) }
+        state.share?.participants = participants ?? []
+        return CKShare(state, recordID, scope: scope)
+    }
 
     private var details: ShareState { stored.value.share ?? ShareState(ShareDetails()) }
 

@@ -7,7 +7,11 @@ import Foundation
 extension CKRecord {
     /// The record as the server last returned it.
     var ancestor: CKRecord? {
-        stored.value.server.map { CKRecord($0, in: recordID.zoneID, scope: scope) }
+        let state = stored.value
+        guard let server = state.server else { return nil }
+        let ancestor = CKRecord.make(server, in: recordID.zoneID, scope: scope)
+        ancestor.stored.update { $0.linkBase = state.linkBase }
+        return ancestor
     }
 
     /// Creates a record from the server, of the class for its type.

@@ -46,6 +46,17 @@ private func sharedBed(
         #expect(CKShare.SystemFieldKey.thumbnailImageData == "cloudkit.thumbnailImageData")
     }
 
+    @Test func aCopyOfAShareHasParticipantsOfItsOwn() throws {
+        let root = CKRecord(recordType: "Bed", recordID: CKRecord.ID(zoneID: CKRecordZone.ID(zoneName: "Garden")))
+        let share = CKShare(rootRecord: root)
+        share.addParticipant(CKShare.Participant.oneTimeURLParticipant())
+        let copy = try #require(share.copy() as? CKShare)
+        #expect(copy.participants.map(\.participantID) == share.participants.map(\.participantID))
+        copy.participants[1].permission = .readWrite
+        #expect(copy.participants[1].permission == .readWrite)
+        #expect(share.participants[1].permission == .readOnly)
+    }
+
     @Test func numbersAreThoseOfTheFramework() {
         #expect(CKShare.ParticipantRole.owner.rawValue == 1)
         #expect(CKShare.ParticipantRole.privateUser.rawValue == 3)
@@ -118,6 +129,22 @@ private func sharedBed(
         let saved = try #require(try second.saveResults[share.recordID]?.get() as? CKShare)
         #expect(saved.url != nil)
         #expect(try await database.record(for: bed.recordID).share?.recordID == share.recordID)
+    }
+
+    @Test func aConflictOfAShareHasThreeShares() async throws {
+        let (owner, _, share, _) = try await sharedBed()
+        let database = owner.privateCloudDatabase
+        let first = try #require(try await database.record(for: share.recordID) as? CKShare)
+        let second = try #require(try await database.record(for: share.recordID) as? CKShare)
+        first[CKShare.SystemFieldKey.title] = "Our South bed"
+        try await database.save(first)
+        second[CKShare.SystemFieldKey.title] = "Our North bed"
+        let error = await failure { try await database.save(second) }
+        #expect(error?.code == .serverRecordChanged)
+        #expect((error?.serverRecord as? CKShare)?.url == share.url)
+        let ancestor = try #require(error?.ancestorRecord as? CKShare)
+        #expect(ancestor.url == share.url)
+        #expect(ancestor[CKShare.SystemFieldKey.title] as? String == "Our bed")
     }
 
     @Test func aGuestAcceptsAndSeesTheHierarchy() async throws {
