@@ -47,7 +47,7 @@ extension DatabaseRequests {
     ) async throws {
         try checkCount(changes.count, of: "records")
         for (zoneID, changes) in grouped(changes, by: \.recordID.zoneID) {
-            try Task.checkCancellation()
+            try checkCancellation()
             let canBeAtomic = scope != .public && zoneID.zoneName != CKRecordZone.ID.defaultZoneName
             await deliver(
                 try await modify(

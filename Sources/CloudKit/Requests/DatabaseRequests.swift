@@ -67,7 +67,7 @@ extension DatabaseRequests {
         var remainingItems = items[...]
         var maximum = client.limits.recordsPerResponse
         while !remainingItems.isEmpty {
-            try Task.checkCancellation()
+            try checkCancellation()
             let page = remainingItems.prefix(maximum)
             do {
                 remainingItems = remainingItems.dropFirst(max(1, try await send(page)))
@@ -85,6 +85,13 @@ extension DatabaseRequests {
             return page.count
         }
         return responses
+    }
+
+    /// Throws the framework's error, which the async methods pass to the app, if the task was cancelled.
+    ///
+    /// Source: Apple's documentation of `CKError.Code.operationCancelled`.
+    func checkCancellation() throws(CKError) {
+        if Task.isCancelled { throw CKError(.operationCancelled) }
     }
 
     /// - Throws: ``CKError`` with `.limitExceeded`. Nothing was sent.

@@ -61,6 +61,20 @@ import Testing
         #expect(try all[record.recordID]?.get().allKeys().count == 2)
     }
 
+    /// Apps tell a cancellation from other errors by the framework's code.
+    @Test func aCancelledTaskThrowsTheFrameworksError() async throws {
+        let (database, zoneID) = try await garden()
+        let record = plant("sage", in: zoneID)
+        let task = Task { () -> [CKError.Code?] in
+            withUnsafeCurrentTask { current -> Void in current?.cancel() }
+            let fetch = await failure { try await database.records(for: [record.recordID]) }
+            let save = await failure { try await database.save(record) }
+            let changes = await failure { try await database.recordZoneChanges(inZoneWith: zoneID, since: nil) }
+            return [fetch?.code, save?.code, changes?.code]
+        }
+        #expect(await task.value == [.operationCancelled, .operationCancelled, .operationCancelled])
+    }
+
     @Test func zonesAreCreatedAndDeleted() async throws {
         let (database, zoneID) = try await garden()
         let zone = try await database.recordZone(for: zoneID)
