@@ -4,6 +4,7 @@
 import CloudKit
 import CloudWire
 import Foundation
+import Synchronization
 import Testing
 
 private let garden = CKRecordZone.ID(zoneName: "Garden")
@@ -180,6 +181,65 @@ private func fetched(_ name: String, tag: String, _ fields: [String: Field] = [:
         #expect(changes.changeToken.text == "K")
         let error = await failure { try await database.recordZoneChanges(inZoneWith: garden, since: changes.changeToken) }
         #expect(error?.code == .changeTokenExpired)
+    }
+
+    private func run(_ operation: CKDatabaseOperation, on database: CKDatabase) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            operation.completionBlock = { continuation.resume() }
+            database.add(operation)
+        }
+    }
+
+    /// A zone with a record, and a server that cannot send the asset of the record.
+    private func zoneWithoutAsset(_ status: Int) -> RecordingTransport {
+        let asset = AssetValue(fileChecksum: "x", size: 5, downloadURL: "/a/1")
+        let photo = Record(recordName: "p", recordType: "T", recordChangeTag: "a", fields: ["photo": Field(.asset(asset))])
+        let page = ZoneChanges(zoneID: ZoneID(zoneName: "Garden"), records: [photo], syncToken: "K", moreComing: false)
+        return RecordingTransport(
+            .ok(ZoneChangesResponse(zones: [.changes(page)])), .response(TransportResponse(status: status)))
+    }
+
+    /// Those blocks receive no error of a record: with the next token, the app would never receive the record.
+    @Test func aRecordThatCannotBeFetchedNowKeepsTheTokenOfOlderBlocks() async {
+        let log = Mutex<[String]>([])
+        @Sendable func token(_ token: CKServerChangeToken?, _ error: (any Error)?) -> String {
+            "\(token?.text ?? "-") \((error as? CKError)?.code.rawValue ?? 0)"
+        }
+        for status in [503, 404] {
+            let zones = CKFetchRecordZoneChangesOperation(recordZoneIDs: [garden], configurationsByRecordZoneID: nil)
+            zones.recordChangedBlock = { _ in log.withLock { $0.append("record") } }
+            zones.recordZoneFetchCompletionBlock = { _, reached, _, _, error in log.withLock { $0.append(token(reached, error)) } }
+            await run(zones, on: container(zoneWithoutAsset(status)).privateCloudDatabase)
+            let records = CKFetchRecordChangesOperation(recordZoneID: garden, previousServerChangeToken: nil)
+            records.recordChangedBlock = { _ in log.withLock { $0.append("record") } }
+            records.fetchRecordChangesCompletionBlock = { reached, _, error in log.withLock { $0.append(token(reached, error)) } }
+            await run(records, on: container(zoneWithoutAsset(status)).privateCloudDatabase)
+        }
+        #expect(log.withLock { $0 } == ["- 6", "- 6", "K 0", "K 0"])
+    }
+
+    @Test func aRecordThatCannotBeFetchedNowIsReportedWithItsError() async {
+        let log = Mutex<[String]>([])
+        let zones = CKFetchRecordZoneChangesOperation(recordZoneIDs: [garden], configurationsByRecordZoneID: nil)
+        zones.recordWasChangedBlock = { id, result in
+            let code = if case .failure(let error as CKError) = result { error.code.rawValue } else { 0 }
+            log.withLock { $0.append("\(id.recordName) \(code)") }
+        }
+        zones.recordZoneFetchCompletionBlock = { _, token, _, _, _ in log.withLock { $0.append(token?.text ?? "-") } }
+        await run(zones, on: container(zoneWithoutAsset(503)).privateCloudDatabase)
+        #expect(log.withLock { $0 } == ["p 6", "K"])
+    }
+
+    @Test func aLimitOfZeroLetsTheServerChoose() async throws {
+        let changes = ZoneChanges(zoneID: ZoneID(zoneName: "Garden"), records: [], syncToken: "K", moreComing: false)
+        let transport = RecordingTransport(
+            .ok(DatabaseChangesResponse(zones: [], syncToken: "t", moreComing: false)),
+            .ok(ZoneChangesResponse(zones: [.changes(changes)])))
+        let database = container(transport).privateCloudDatabase
+        _ = try await database.databaseChanges(since: nil, resultsLimit: 0)
+        _ = try await database.recordZoneChanges(inZoneWith: garden, since: nil, resultsLimit: 0)
+        #expect(try transport.body(0, as: DatabaseChangesRequest.self).resultsLimit == nil)
+        #expect(try transport.body(1, as: ZoneChangesRequest.self).zones.map(\.resultsLimit) == [nil])
     }
 
     @Test func zonesAndSubscriptionsAreSavedAndDeleted() async throws {

@@ -45,7 +45,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         )?
     /// Called at the end.
     @preconcurrency public var fetchRecordZoneChangesResultBlock: (@Sendable (Result<Void, any Error>) -> Void)?
-    /// Older form of ``recordWasChangedBlock``, without errors.
+    /// Older form of ``recordWasChangedBlock``, without errors: if it is the only one, a record that cannot be fetched now fails its zone.
     @preconcurrency public var recordChangedBlock: (@Sendable (CKRecord) -> Void)?
     /// Older form of ``recordZoneFetchResultBlock``.
     @preconcurrency
@@ -74,12 +74,13 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             recordZoneIDs ?? configurationsByRecordZoneID?.keys.sorted { ($0.ownerName, $0.zoneName) < ($1.ownerName, $1.zoneName) } ?? []
         while !remainingZones.isEmpty {
             try Task.checkCancellation()
-            let outcomes = try await run.zoneChanges(
+            let fetchedZones = try await run.zoneChanges(
                 remainingZones.map { id in
                     let configuration = configurationsByRecordZoneID?[id]
                     let limit = configuration.flatMap { $0.resultsLimit > 0 ? $0.resultsLimit : nil }
                     return (id, tokens[id] ?? configuration?.previousServerChangeToken, limit, configuration?.desiredKeys)
                 }, asking: [.clientChangeToken])
+            let outcomes = recordWasChangedBlock == nil ? fetchedZones.map(\.withoutSkippedRecords) : fetchedZones
             remainingZones = []
             for outcome in outcomes {
                 if case .success(let page) = outcome.result {
@@ -182,7 +183,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         let limit = resultsLimit > 0 ? resultsLimit : nil
         let outcomes = try await run(settings).zoneChanges(
             [(zoneID, previousServerChangeToken, limit, desiredKeys)], asking: [.clientChangeToken])
-        let page = try outcomes[0].result.get()
+        let page = try outcomes[0].withoutSkippedRecords.result.get()
         tokens.update { $0 = (page.token, page.clientToken) }
         moreComing = page.moreComing
         await callBlock {

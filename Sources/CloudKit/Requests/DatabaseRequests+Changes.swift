@@ -23,9 +23,12 @@ struct ZoneChangesPage: Sendable {
 }
 
 extension DatabaseRequests {
+    /// Zero lets the server choose, as `resultsLimit` of the operations does; the server rejects it.
+    private static func limit(_ resultsLimit: Int?) -> Int? { resultsLimit.flatMap { $0 > 0 ? $0 : nil } }
+
     func databaseChanges(since token: CKServerChangeToken?, resultsLimit: Int?) async throws -> DatabaseChangesPage {
         let response = try await client.databaseChanges(
-            DatabaseChangesRequest(syncToken: token?.text, resultsLimit: resultsLimit))
+            DatabaseChangesRequest(syncToken: token?.text, resultsLimit: Self.limit(resultsLimit)))
         return DatabaseChangesPage(
             modifications: response.zones.filter { !$0.isDeleted }.map {
                 CKDatabase.DatabaseChange.Modification(zoneID: database.zoneID($0.zoneID))
@@ -53,7 +56,7 @@ extension DatabaseRequests {
             ZoneChangesRequest(
                 zones: queries.map {
                     ZoneChangesQuery(
-                        zoneID: $0.zoneID.wire, syncToken: $0.token?.text, resultsLimit: $0.resultsLimit,
+                        zoneID: $0.zoneID.wire, syncToken: $0.token?.text, resultsLimit: Self.limit($0.resultsLimit),
                         desiredKeys: $0.desiredKeys)
                 }), asking: capabilities)
         guard response.zones.count == queries.count else {
@@ -84,5 +87,19 @@ extension DatabaseRequests {
             }
         }
         return page
+    }
+}
+
+extension Outcome where Value == ZoneChangesPage {
+    /// The outcome for blocks that do not receive errors of single records.
+    ///
+    /// A failure that may pass, such as that of an asset's download, fails the zone, so that the app fetches the page again with its
+    /// previous token. Otherwise the token would move past the record, which the app would never receive.
+    var withoutSkippedRecords: Self {
+        guard case .success(let page) = result else { return self }
+        for record in page.records {
+            if let error = record.result.failure as? CKError, error.mayPass { return Outcome(id: id, result: .failure(error)) }
+        }
+        return self
     }
 }
