@@ -190,6 +190,20 @@ test("a server that doesn't answer is a network error after the timeout", async 
   assert.equal(page.timers.length, 0);
 });
 
+test("setUpAuth resolves the promises for signing in and out", async () => {
+  const page = cloud([
+    { userRecordName: "_me" }, { status: 421, serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://login.example/signin" }
+  ]);
+  const signedIn = page.container.whenUserSignsIn();
+  await page.container.setUpAuth();
+  assert.equal((await signedIn).userRecordName, "_me");
+  const signedOut = page.container.whenUserSignsOut();
+  assert.equal(await page.container.setUpAuth(), null);
+  await signedOut;
+  const next = await Promise.race([page.container.whenUserSignsIn(), new Promise(resolve => setImmediate(resolve, "waiting"))]);
+  assert.equal(next, "waiting", "the session is over");
+});
+
 test("signing in takes the token of the sign-in page only, rotates and stores it", async () => {
   const page = cloud([
     { status: 421, serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://login.example/signin?flow=1" },

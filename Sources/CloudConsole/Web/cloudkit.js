@@ -325,9 +325,10 @@ class Container {
   async setUpAuth(options) {
     const auth = { ...this._config.apiTokenAuth, ...options };
     try {
-      this._identity = await this.fetchCurrentUserIdentity();
+      const identity = await this.fetchCurrentUserIdentity();
       this._place(auth, true);
-      return this._identity;
+      this._settle(identity);
+      return identity;
     } catch (error) {
       const isRefused = error.ckErrorCode === "AUTHENTICATION_REQUIRED" || error.ckErrorCode === "AUTHENTICATION_FAILED";
       if (isRefused && this._token) {
@@ -338,8 +339,15 @@ class Container {
       if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw error;
       this._redirect = error.redirectURL;
       this._place(auth, false);
+      this._settle(null);
       return null;
     }
+  }
+
+  /** Resolves the promises of `whenUserSignsIn` or `whenUserSignsOut`: a session of an earlier visit is a sign-in, its end a sign-out. */
+  _settle(identity) {
+    this._identity = identity;
+    for (const waiter of this._waiters[identity ? "in" : "out"].splice(0)) waiter.resolve(identity || undefined);
   }
 
   whenUserSignsIn() {
@@ -372,9 +380,7 @@ class Container {
         window_.close();
         this._keep(event.data.ckWebAuthToken);
         try {
-          const identity = await this.setUpAuth();
-          for (const waiter of this._waiters.in.splice(0)) waiter.resolve(identity);
-          resolve(identity);
+          resolve(await this.setUpAuth());
         } catch (error) { reject(error); }
       };
       window.addEventListener("message", listen);
