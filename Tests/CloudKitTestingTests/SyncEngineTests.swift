@@ -18,6 +18,8 @@ private final class Notes: CKSyncEngineDelegate {
         var events: [String] = []
         var state: CKSyncEngine.State.Serialization?
         var failures: [CKError] = []
+        /// Whether the app adds the zone of a record that has none.
+        var addsZones = true
     }
 
     private let content = Mutex(Content())
@@ -42,6 +44,10 @@ private final class Notes: CKSyncEngineDelegate {
                 for record in sent.savedRecords { content.records[record.recordID.recordName] = record }
                 for failed in sent.failedRecordSaves {
                     content.failures.append(failed.error)
+                    if failed.error.code == .zoneNotFound {
+                        if content.addsZones { syncEngine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))]) }
+                        syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failed.record.recordID)])
+                    }
                     guard failed.error.code == .serverRecordChanged, let server = failed.error.serverRecord else { continue }
                     content.records[server.recordID.recordName] = server
                     syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
@@ -75,6 +81,8 @@ private final class Notes: CKSyncEngineDelegate {
     }
 
     var value: Content { content.withLock { $0 } }
+
+    func addNoZones() { content.withLock { $0.addsZones = false } }
 
     func write(_ text: String?, _ name: String) { content.withLock { $0.texts[name] = text } }
 
@@ -131,6 +139,35 @@ private final class Notes: CKSyncEngineDelegate {
         #expect(tablet.state.pendingRecordZoneChanges.isEmpty)
         try await phone.fetchChanges()
         #expect(here.value.texts == ["a": "two"])
+    }
+
+    /// As Apple's sample code does it.
+    @Test(.timeLimit(.minutes(1)), arguments: [CKSyncEngine.SendChangesOptions.Scope.all, .recordIDs([id("a")])])
+    func aMissingZoneIsSavedBeforeItsRecordIsSentAgain(_ scope: CKSyncEngine.SendChangesOptions.Scope) async throws {
+        let notes = Notes()
+        let engine = notes.engine(on: try await TestCloud().device("phone"))
+        notes.write("hello", "a")
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(id("a"))])
+        try await engine.sendChanges(CKSyncEngine.SendChangesOptions(scope: scope))
+        #expect(notes.value.failures.map(\.code) == [.zoneNotFound])
+        #expect(
+            notes.value.events.suffix(4) == [
+                "sentRecordZoneChanges 0 saved, 1 failed", "sentDatabaseChanges 1 saved, 0 deleted",
+                "sentRecordZoneChanges 1 saved, 0 failed", "didSendChanges",
+            ])
+        #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aRecordThatStaysWithoutItsZoneEndsTheSend() async throws {
+        let notes = Notes()
+        notes.addNoZones()
+        let engine = notes.engine(on: try await TestCloud().device("phone"))
+        notes.write("hello", "a")
+        engine.state.add(pendingRecordZoneChanges: [.saveRecord(id("a"))])
+        let failure = await error { try await engine.sendChanges() }
+        #expect(failure?.code == .zoneNotFound)
+        #expect(notes.value.failures.map(\.code) == [.zoneNotFound, .zoneNotFound])
+        #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(id("a"))])
     }
 
     @Test func theStateCarriesOnInTheNextProcess() async throws {

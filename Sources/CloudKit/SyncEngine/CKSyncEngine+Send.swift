@@ -11,7 +11,7 @@ extension CKSyncEngine {
         var failure: (any Error)?
         do {
             let run = try DatabaseRequests(database, OperationSettings(nil, under: options.operationGroup))
-            try await sendZones(run, options)
+            try await sendZones(run, state.pendingDatabaseChanges.filter { options.scope.contains($0.zoneID) })
             try await sendRecords(run, context)
         } catch {
             failure = error
@@ -20,8 +20,7 @@ extension CKSyncEngine {
         if let failure { throw failure }
     }
 
-    private func sendZones(_ run: DatabaseRequests, _ options: SendChangesOptions) async throws {
-        let changes = state.pendingDatabaseChanges.filter { options.scope.contains($0.zoneID) }
+    private func sendZones(_ run: DatabaseRequests, _ changes: [PendingDatabaseChange]) async throws {
         guard !changes.isEmpty else { return }
         var zones: [CKRecordZone] = []
         var deleted: [CKRecordZone.ID] = []
@@ -63,12 +62,27 @@ extension CKSyncEngine {
     }
 
     /// A save that the app adds after it was asked for a batch is sent again: the batch may have the record from before.
+    ///
+    /// Zones that the app adds during the run are sent before the next batch: an app whose record has no zone adds the zone and the
+    /// record again.
+    ///
+    /// Source: Apple's sample code of `CKSyncEngine`, the handling of `.zoneNotFound`.
     private func sendRecords(_ run: DatabaseRequests, _ context: SendChangesContext) async throws {
         defer { state.stored.update { $0.savesAddedSinceBatch = nil } }
+        // Those that the server was too busy to save wait for the next send.
+        let deferredZones = Set(state.pendingDatabaseChanges)
+        var recordsWithoutZone: Set<CKRecord.ID> = []
         while state.hasPendingUntrackedChanges
             || state.pendingRecordZoneChanges.contains(where: { context.options.scope.contains($0) })
         {
             try Task.checkCancellation()
+            let missingZones = Set(recordsWithoutZone.map(\.zoneID))
+            try await sendZones(
+                run,
+                state.pendingDatabaseChanges.filter { change in
+                    missingZones.contains(change.zoneID)
+                        || !deferredZones.contains(change) && context.options.scope.contains(change.zoneID)
+                })
             state.stored.update { $0.savesAddedSinceBatch = [] }
             let batch = await ask { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) } ?? nil
             guard let batch, !batch.recordsToSave.isEmpty || !batch.recordIDsToDelete.isEmpty else { return }
@@ -95,6 +109,8 @@ extension CKSyncEngine {
             if let failure { throw failure }
             // Items to retry wait for the next send.
             if done.isEmpty { throw sent.firstRetried ?? CKError(.internalError) }
+            // An app that adds the record again without its zone would be asked for it without end.
+            for (id, error) in sent.withoutZone where !recordsWithoutZone.insert(id).inserted { throw error }
         }
     }
 
@@ -116,6 +132,8 @@ private final class SentRecords: Sendable {
         var failedDeletes: [CKRecord.ID: CKError] = [:]
         var done: [CKSyncEngine.PendingRecordZoneChange] = []
         var firstRetried: CKError?
+        /// The errors of records to save in zones that the server does not have.
+        var withoutZone: [CKRecord.ID: CKError] = [:]
     }
 
     private let content = Locked(Content())
@@ -132,6 +150,7 @@ private final class SentRecords: Sendable {
                         content.failed.append(
                             CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave(record: record, error: error))
                         if CKSyncEngine.isRetried(result) { content.firstRetried = content.firstRetried ?? error }
+                        if error.code == .zoneNotFound { content.withoutZone[record.recordID] = error }
                     }
                     if !CKSyncEngine.isRetried(result) { content.done.append(.saveRecord(record.recordID)) }
                 case .deleted(let id, let result):
@@ -157,4 +176,5 @@ private final class SentRecords: Sendable {
 
     var done: [CKSyncEngine.PendingRecordZoneChange] { content.value.done }
     var firstRetried: CKError? { content.value.firstRetried }
+    var withoutZone: [CKRecord.ID: CKError] { content.value.withoutZone }
 }
