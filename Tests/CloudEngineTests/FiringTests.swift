@@ -84,6 +84,12 @@ import Testing
         wish.alertLocalizationKey = "NEW"
         wish.alertLocalizationArgs = ["name", "gone"]
         wish.soundName = "bell"
+        wish.title = "Garden"
+        wish.titleLocalizationKey = "TITLE"
+        wish.titleLocalizationArgs = ["height"]
+        wish.subtitle = "Plants"
+        wish.subtitleLocalizationKey = "SUBTITLE"
+        wish.subtitleLocalizationArgs = ["gone"]
         #expect(try await subscribe(bench, "s", .plants(), wish: wish) == nil)
         var record = Record.plant("a", ["name": .string(String(repeating: "x", count: 200)), "height": .double(2)])
         record.fields["secret"] = Field(.string("x"), isEncrypted: true)
@@ -94,12 +100,41 @@ import Testing
         #expect(match.fields == ["name": .string(cut), "height": .double(2)])
         #expect(notification.alert?.localizationArgs == [cut, ""])
         #expect(notification.alert?.soundName == "bell")
+        #expect(notification.alert?.title == "Garden")
+        #expect(notification.alert?.titleLocalizationKey == "TITLE")
+        #expect(notification.alert?.titleLocalizationArgs == ["2.0"])
+        #expect(notification.alert?.subtitle == "Plants")
+        #expect(notification.alert?.subtitleLocalizationKey == "SUBTITLE")
+        #expect(notification.alert?.subtitleLocalizationArgs == [""])
         #expect(!notification.isContentAvailable)
         #expect(notification.userRecordName == "_mia")
         #expect(try PushNotification(json: notification.encoded()) == notification)
 
         wish.additionalFields = ["a", "b", "c", "d"]
         #expect(try await subscribe(bench, "t", .plants(), wish: wish)?.code == .badRequest)
+    }
+
+    @Test func subscriptionsToZonesAndDatabasesHaveTheirAlert() async throws {
+        let bench = try await Bench.withGarden()
+        var wish = NotificationWish()
+        wish.alertBody = "The garden changed"
+        wish.title = "Garden"
+        wish.alertLocalizationKey = "CHANGED"
+        wish.alertLocalizationArgs = ["name"]
+        let request = SubscriptionsModifyRequest(operations: [
+            .create(Subscription(subscriptionID: "database", kind: .database, notification: wish)),
+            .create(Subscription(subscriptionID: "zone", kind: .zone(Bench.garden), notification: wish)),
+            .create(Subscription(subscriptionID: "silent", kind: .database, notification: .silent)),
+        ])
+        _ = try await bench.write { try $0.modifySubscriptions(request, in: $1, $2).response }
+        let notifications = try await save(bench, .init(.create, .plant("a")))
+        func alert(_ id: String) -> PushNotification.Alert? { notifications.first { $0.subscriptionID == id }?.alert }
+        #expect(alert("database")?.body == "The garden changed")
+        #expect(alert("database")?.title == "Garden")
+        #expect(alert("database")?.localizationArgs == [""])
+        #expect(alert("zone")?.body == "The garden changed")
+        #expect(alert("silent") == nil)
+        #expect(notifications.count == 3)
     }
 
     @Test func aQueryThatCannotBeIsRefusedWhenItIsSaved() async throws {

@@ -30,9 +30,11 @@ struct ZoneNotifications {
             case .query:
                 return nil
             }
-            return PushNotification(
+            var notification = PushNotification(
                 notificationID: call.makeIdentifier(), containerIdentifier: call.partition.containerIdentifier,
                 subscriptionID: subscription.subscriptionID, subject: subject, userRecordName: call.partition.owner)
+            notification.alert = PushNotification.Alert(ofChanges: subscription.notification)
+            return notification
         }
     }
 }

@@ -247,9 +247,11 @@ extension PostgresUnit {
                 subject = .zone(ZoneID(zoneName: zone.zoneName, ownerRecordName: partition.owner), partition.scope)
             case .query: return nil
             }
-            return PushNotification(
+            var notification = PushNotification(
                 notificationID: UUID().uuidString, containerIdentifier: partition.containerIdentifier,
                 subscriptionID: subscription.subscriptionID, subject: subject, userRecordName: partition.owner)
+            notification.alert = PushNotification.Alert(ofChanges: subscription.notification)
+            return notification
         }
     }
 }

@@ -42,6 +42,12 @@ package struct PushNotification: Hashable, Sendable {
         package var body: String?
         package var localizationKey: String?
         package var localizationArgs: [String]?
+        package var title: String?
+        package var titleLocalizationKey: String?
+        package var titleLocalizationArgs: [String]?
+        package var subtitle: String?
+        package var subtitleLocalizationKey: String?
+        package var subtitleLocalizationArgs: [String]?
         package var actionLocalizationKey: String?
         package var launchImage: String?
         package var soundName: String?
@@ -54,12 +60,21 @@ package struct PushNotification: Hashable, Sendable {
             body = wish.alertBody
             localizationKey = wish.alertLocalizationKey
             localizationArgs = wish.alertLocalizationArgs.map { $0.map(argument) }
+            title = wish.title
+            titleLocalizationKey = wish.titleLocalizationKey
+            titleLocalizationArgs = wish.titleLocalizationArgs.map { $0.map(argument) }
+            subtitle = wish.subtitle
+            subtitleLocalizationKey = wish.subtitleLocalizationKey
+            subtitleLocalizationArgs = wish.subtitleLocalizationArgs.map { $0.map(argument) }
             actionLocalizationKey = wish.alertActionLocalizationKey
             launchImage = wish.alertLaunchImage
             soundName = wish.soundName
             category = wish.category
             guard self != Alert() else { return nil }
         }
+
+        /// The alert of a subscription to a zone or database, which names no record: arguments of localized texts are empty.
+        package init?(ofChanges wish: NotificationWish) { self.init(wish) { _ in "" } }
     }
 
     package var alert: Alert?
