@@ -190,6 +190,29 @@ test("a server that doesn't answer is a network error after the timeout", async 
   assert.equal(page.timers.length, 0);
 });
 
+test("a late response of an ended session leaves the next one's token", async () => {
+  const required = { status: 421, serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://login.example/signin" };
+  let release;
+  const text = new Promise(resolve => { release = resolve; });
+  const page = cloud([
+    required, { userRecordName: "_me" }, { headers: { "X-Apple-CloudKit-Web-Auth-Token": "stale" }, text }, required, { userRecordName: "_you" }
+  ], { apiTokenAuth: { apiToken: "api", persist: true } });
+  const signIn = async ckWebAuthToken => {
+    const signedIn = page.container.signIn();
+    await new Promise(resolve => setImmediate(resolve));
+    await page.listeners.message[0]({ origin: "https://login.example", data: { ckWebAuthToken } });
+    return signedIn;
+  };
+  await page.container.setUpAuth();
+  await signIn("first");
+  const late = page.container.privateCloudDatabase.fetchAllRecordZones();
+  await page.container.signOut();
+  assert.equal((await signIn("second")).userRecordName, "_you");
+  release(JSON.stringify({ zones: [] }));
+  await late;
+  assert.equal(page.stored.get("cloudkit-token iCloud.n"), "second");
+});
+
 test("setUpAuth resolves the promises for signing in and out", async () => {
   const page = cloud([
     { userRecordName: "_me" }, { status: 421, serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://login.example/signin" }

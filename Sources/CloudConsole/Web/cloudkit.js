@@ -231,6 +231,8 @@ class Container {
     try { new URL(config.server || serverAddress); } catch { throw failure("CONFIGURATION_ERROR", "the server has no address"); }
     this._services = services;
     this._token = null;
+    // Of the signed-in person: a response that arrives after its end has a token of another one.
+    this._session = {};
     this._identity = null;
     this._waiters = { in: [], out: [] };
     this._listeners = [];
@@ -257,6 +259,7 @@ class Container {
   // Requests
 
   async _send(path, body, method) {
+    const session = this._session;
     const address = new URL((this._config.server || serverAddress) + path);
     if (this._config.apiTokenAuth.apiToken) address.searchParams.set("ckAPIToken", this._config.apiTokenAuth.apiToken);
     if (this._token) address.searchParams.set("ckWebAuthToken", this._token);
@@ -270,7 +273,7 @@ class Container {
       }
     });
     const next = answer.headers.get("X-Apple-CloudKit-Web-Auth-Token");
-    if (next && this._token) this._keep(next);
+    if (next && this._token && session === this._session) this._keep(next);
     return this._values(answer, text);
   }
 
@@ -319,6 +322,11 @@ class Container {
     if (this._config.apiTokenAuth.persist) this._services.authTokenStore.putToken(this.containerIdentifier, token);
   }
 
+  _start(token) {
+    this._session = {};
+    this._keep(token);
+  }
+
   // People
 
   /** Resolves with the signed-in person, or with null and a sign-in button in its place on the page. */
@@ -333,7 +341,7 @@ class Container {
       const isRefused = error.ckErrorCode === "AUTHENTICATION_REQUIRED" || error.ckErrorCode === "AUTHENTICATION_FAILED";
       if (isRefused && this._token) {
         // The token was of an old session.
-        this._keep(null);
+        this._start(null);
         return this.setUpAuth(options);
       }
       if (error.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw error;
@@ -378,7 +386,7 @@ class Container {
         if (event.origin !== origin || !event.data || !event.data.ckWebAuthToken) return;
         stop();
         window_.close();
-        this._keep(event.data.ckWebAuthToken);
+        this._start(event.data.ckWebAuthToken);
         try {
           resolve(await this.setUpAuth());
         } catch (error) { reject(error); }
@@ -388,7 +396,7 @@ class Container {
   }
 
   async signOut() {
-    this._keep(null);
+    this._start(null);
     this._identity = null;
     this.unregisterForNotifications();
     await this.setUpAuth();
