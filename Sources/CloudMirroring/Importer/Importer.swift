@@ -25,6 +25,10 @@ struct Importer: Sendable {
         var zonesThatLostPages: Set<Int64> = []
         /// Numbers of the zones that were searched for staged pages of an earlier process.
         var zonesLookedUp: Set<Int64> = []
+        /// Positions of the pages that were fetched of zones that have more, by the numbers of the zones.
+        var positions: [Int64: PagePositions] = [:]
+        /// Full fetches of shared zones that began since their last complete import, by the numbers of the zones.
+        var fullFetches: [Int64: Int] = [:]
         var pushed = PushedPages()
         /// When quarantined values were last fetched again; nil before the first attempt of the launch.
         var unreadableRetried: Date?
@@ -155,6 +159,7 @@ struct Importer: Sendable {
 
     private func listZones(_ database: SyncDatabase) async throws {
         var hasExpired = false
+        var positions = PagePositions()
         while true {
             let token = try await sync.onQueue { [file] in try file.zones.databaseToken() }
             let page: DatabaseChangesResponse
@@ -167,6 +172,7 @@ struct Importer: Sendable {
                 try await sync.onQueue { [file] in try file.zones.forgetDatabaseToken(because: failure) }
                 continue
             }
+            if page.moreComing, !positions.advance(from: token, to: page.syncToken) { throw CloudFailure.repeatedPage }
             try await sync.merge(try await sync.onQueue { [file] in try file.zones.apply(page, askedWith: token) })
             if !page.moreComing { return }
         }
@@ -178,7 +184,10 @@ struct Importer: Sendable {
         else { return ChangeCount() }
         do {
             let (chain, count, _) = try await pages.extendChain(of: row, database)
-            return chain.isComplete ? try await count + pages.apply(chain, of: row, database).count : count
+            guard chain.isComplete else { return count }
+            let applied = try await pages.apply(chain, of: row, database)
+            if applied.isRead { sync.state.withLock { $0.importer.fullFetches[zone.number] = nil } }
+            return count + applied.count
         } catch {
             let failure = CloudFailure(error)
             if failure.isZoneGone {
@@ -194,6 +203,12 @@ struct Importer: Sendable {
                 let reset = try await sync.onQueue { [file] in try file.zones.fetchAgain(zone, hadPages: hadPages, because: failure) }
                 if let reset {
                     try await sync.merge(reset)
+                    let fullFetches = sync.state.withLock { state in
+                        state.importer.fullFetches[zone.number, default: 0] += 1
+                        return state.importer.fullFetches[zone.number, default: 0]
+                    }
+                    // A server that rejects its own tokens would be asked without end, and without a delay.
+                    guard fullFetches < RetryPolicy.attemptsMax else { throw CloudFailure(.serviceUnavailable, failure.reason) }
                     return ChangeCount(dropped: dropped?.changeCount ?? 0)
                 }
             }

@@ -44,13 +44,21 @@ struct PageReader: Sendable {
         var page: ImportPage
         switch try await self.page(of: next, database) {
         case .decoded(let decoded): page = decoded
-        case .undecoded(let undecoded): return try await stage(chain, with: undecoded, of: row, received: undecoded.recordCount)
+        case .undecoded(let undecoded):
+            try checkPosition(.undecoded(undecoded), after: next)
+            return try await stage(chain, with: undecoded, of: row, received: undecoded.recordCount)
         }
         var needed: [ImportNeeds.AssetNeed] = []
+        var recordsMax = Int.max
         while true {
             try Task.checkCancellation()
             needed = try await assetsNeeded(by: page, of: chain)
             guard let count = Self.recordsThatFit(page, needed), count < page.records.count else { break }
+            // A server that returns more records than requested would be asked forever.
+            guard count < recordsMax else {
+                throw CloudFailure(.internalError, "the server returned more records than the \(recordsMax) that were requested")
+            }
+            recordsMax = count
             guard case .decoded(let smaller) = try await database.page(of: next, recordsMax: count) else { break }
             let dropped = sync.state.withLock { [page, next] state in
                 state.importer.remaining.giveBack(page.changeCount - smaller.changeCount)
@@ -63,6 +71,7 @@ struct PageReader: Sendable {
             page = smaller
             prefetch(database)
         }
+        try checkPosition(.decoded(page), after: next)
         let download = try await database.download(needed, in: row.zone.id)
         page.quarantine(download.unreadable)
         chain.append(page, download.contents)
@@ -72,6 +81,24 @@ struct PageReader: Sendable {
         }
         sync.state.withLock { [chain] in $0.importer.chains[row.zone.number] = chain }
         return (chain, ChangeCount(received: page.changeCount), false)
+    }
+
+    /// - Throws: `CloudFailure` if the server returned the position behind a page before, and says that more pages follow.
+    private func checkPosition(_ page: FetchedPage, after row: ZoneTable.Row) throws {
+        let isNew = sync.state.withLock { state in
+            guard page.moreComing else {
+                state.importer.positions[row.zone.number] = nil
+                return true
+            }
+            let (asked, next) = (position(row.token), position(page.token) ?? page.token)
+            return state.importer.positions[row.zone.number, default: PagePositions()].advance(from: asked, to: next)
+        }
+        if !isNew { throw CloudFailure.repeatedPage }
+    }
+
+    /// The position of a page. That of a query is without the times of its records, which a server may change at will.
+    private func position(_ token: String?) -> String? {
+        file.scope == .public && token.flatMap(FeedToken.syncToken) == nil ? QueryPosition(token).page : token
     }
 
     /// Stages the pages of a chain that are in memory, and one behind them.

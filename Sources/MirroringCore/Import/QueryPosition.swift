@@ -34,7 +34,8 @@ package struct QueryPosition: Hashable, Sendable {
         let parts = head.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         if parts.count == 3, !parts[0].isEmpty {
             passing = Passing(
-                recordType: String(parts[0]), marker: parts[2].isEmpty ? nil : String(parts[2]), latest: Int64(parts[1]).map(UntrustedNumber.milliseconds))
+                recordType: String(parts[0]), marker: parts[2].isEmpty ? nil : String(parts[2]),
+                latest: Int64(parts[1]).map(UntrustedNumber.milliseconds))
         }
         for line in lines {
             let parts = line.split(separator: " ")
@@ -65,7 +66,8 @@ package struct QueryPosition: Hashable, Sendable {
     ///
     /// - Returns: Whether the pass goes on.
     package mutating func advance(_ type: String, records: [Record], marker: String?, types: [String]) -> Bool {
-        let latest = (records.compactMap { $0.modified?.timestamp } + [passing?.recordType == type ? passing?.latest : nil].compactMap(\.self)).max()
+        let latest =
+            (records.compactMap { $0.modified?.timestamp } + [passing?.recordType == type ? passing?.latest : nil].compactMap(\.self)).max()
         if let marker {
             passing = Passing(recordType: type, marker: marker, latest: latest)
             return true
@@ -86,6 +88,9 @@ package struct QueryPosition: Hashable, Sendable {
     package var isPassing: Bool { passing != nil }
 
     package var hasMarker: Bool { passing?.marker != nil }
+
+    /// The page to request next, without the times of the records that were read; nil between passes.
+    package var page: String? { passing.map { "\($0.recordType) \($0.marker ?? "")" } }
 }
 
 extension RecordMapping {

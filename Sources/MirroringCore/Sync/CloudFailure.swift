@@ -35,6 +35,9 @@ package struct CloudFailure: Error, Hashable, Sendable {
         self.init(code, reason, retryAfter: UntrustedNumber.retrySeconds(retryAfterSeconds).map { .clamped(seconds: $0) })
     }
 
+    /// The failure of a read that would never end.
+    package static var repeatedPage: CloudFailure { CloudFailure(.internalError, PagePositions.complaint) }
+
     package init(_ error: WireError) {
         self.init(Self.code(of: error), error.reason, retryAfterSeconds: error.retryAfter)
         didResetEncryptedData = error.didResetEncryptedData
