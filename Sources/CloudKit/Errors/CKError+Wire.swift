@@ -82,6 +82,9 @@ extension CKError {
         return CKError(.networkFailure, hint ?? sentence)
     }
 
+    /// The error of a read that would never end.
+    static var repeatedPage: CKError { CKError(.internalError, PagePositions.complaint) }
+
     /// Creates the error of a request without a response.
     init(transportFailure error: any Error) {
         switch error {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 
 /// Fetches the zones of a database that changed.
@@ -50,11 +51,13 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         let run = try run(settings)
         var token = previousServerChangeToken
         var isLast = false
+        var positions = PagePositions()
         while !isLast {
             try Task.checkCancellation()
             let page = try await run.databaseChanges(since: token, resultsLimit: resultsLimit > 0 ? resultsLimit : nil)
-            token = page.token
             isLast = !page.moreComing || !fetchAllChanges
+            if !isLast, !positions.advance(from: token?.text, to: page.token.text) { throw CKError.repeatedPage }
+            token = page.token
             reached.update { $0 = (page.token, page.moreComing) }
             await callBlock { self.report(page) }
         }

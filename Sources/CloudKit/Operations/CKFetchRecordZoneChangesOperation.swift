@@ -72,8 +72,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         // In a fixed order, so that a resumed operation sends the same requests.
         var remainingZones =
             recordZoneIDs ?? configurationsByRecordZoneID?.keys.sorted { ($0.ownerName, $0.zoneName) < ($1.ownerName, $1.zoneName) } ?? []
+        var positions = PagePositions()
+        /// The position of a request for several zones. A page may have changes of only one of them.
+        func position() -> String {
+            remainingZones.map { id in
+                let token = tokens[id] ?? configurationsByRecordZoneID?[id]?.previousServerChangeToken
+                return "\(id.ownerName) \(id.zoneName) \(token?.text ?? "")"
+            }.joined(separator: "\n")
+        }
         while !remainingZones.isEmpty {
             try Task.checkCancellation()
+            let asked = position()
             let fetchedZones = try await run.zoneChanges(
                 remainingZones.map { id in
                     let configuration = configurationsByRecordZoneID?[id]
@@ -89,6 +98,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 }
                 errors.note(outcome.id, outcome.result)
             }
+            if !remainingZones.isEmpty, !positions.advance(from: asked, to: position()) { throw CKError.repeatedPage }
             let unfinished = Set(remainingZones)
             await callBlock {
                 for outcome in outcomes { self.report(outcome, isLast: !unfinished.contains(outcome.id)) }

@@ -29,6 +29,8 @@ extension DatabaseRequests {
     func databaseChanges(since token: CKServerChangeToken?, resultsLimit: Int?) async throws -> DatabaseChangesPage {
         let response = try await client.databaseChanges(
             DatabaseChangesRequest(syncToken: token?.text, resultsLimit: Self.limit(resultsLimit)))
+        // Apps request pages until the last one.
+        if response.moreComing, response.syncToken == token?.text { throw CKError.repeatedPage }
         return DatabaseChangesPage(
             modifications: response.zones.filter { !$0.isDeleted }.map {
                 CKDatabase.DatabaseChange.Modification(zoneID: database.zoneID($0.zoneID))
@@ -66,6 +68,9 @@ extension DatabaseRequests {
         for (query, result) in zip(queries, response.zones) {
             switch result {
             case .failure(_, let error): outcomes.append(Outcome(id: query.zoneID, result: .failure(CKError(error))))
+            // A server may return nothing of a zone behind others. Apps request pages until the last one.
+            case .changes(let changes) where queries.count == 1 && changes.moreComing && changes.syncToken == query.token?.text:
+                outcomes.append(Outcome(id: query.zoneID, result: .failure(CKError.repeatedPage)))
             case .changes(let changes):
                 outcomes.append(Outcome(id: query.zoneID, result: .success(await page(changes, in: query.zoneID))))
             }

@@ -23,6 +23,8 @@ extension DatabaseRequests {
             QueryRecordsRequest(
                 query: position.query, zoneID: position.zoneID?.wire, zoneWide: position.zoneID == nil,
                 resultsLimit: resultsLimit, continuationMarker: position.marker, desiredKeys: desiredKeys))
+        // Apps follow cursors until the last one.
+        if let marker = response.continuationMarker, marker == position.marker { throw CKError.repeatedPage }
         var matches: [Outcome<CKRecord.ID, CKRecord>] = []
         for result in response.results {
             let zoneID: CKRecordZone.ID

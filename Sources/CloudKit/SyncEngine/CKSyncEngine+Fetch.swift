@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
+import CloudWire
 import Foundation
 
 extension CKSyncEngine {
@@ -33,15 +34,19 @@ extension CKSyncEngine {
 
     private func fetchDatabase(_ run: DatabaseRequests) async throws {
         var isLast = false
+        var hasExpired = false
+        var positions = PagePositions()
         while !isLast {
             let token = state.stored.value.databaseToken
             let page: DatabaseChangesPage
             do {
                 page = try await run.databaseChanges(since: token, resultsLimit: nil)
-            } catch CKError.changeTokenExpired where token != nil {
+            } catch CKError.changeTokenExpired where token != nil && !hasExpired {
+                hasExpired = true
                 state.stored.update { $0.databaseToken = nil }
                 continue
             }
+            if page.moreComing, !positions.advance(from: token?.text, to: page.token.text) { throw CKError.repeatedPage }
             let deletedZoneIDs = Set(page.deletions.map(\.zoneID))
             state.stored.update { content in
                 for id in deletedZoneIDs { content.zoneTokens[id] = nil }
@@ -72,10 +77,13 @@ extension CKSyncEngine {
         await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
         var failure: CKError?
         var isLast = false
+        var hasExpired = false
+        var positions = PagePositions()
         while !isLast, failure == nil {
             let token = state.stored.value.zoneTokens[zoneID]
             do {
                 let page = try await run.zoneChanges([(zoneID, token, nil, nil)])[0].result.get()
+                if page.moreComing, !positions.advance(from: token?.text, to: page.token.text) { throw CKError.repeatedPage }
                 let modifications = try page.records.map { CKDatabase.RecordZoneChange.Modification(record: try $0.result.get()) }
                 if !modifications.isEmpty || !page.deletions.isEmpty {
                     await post(
@@ -88,7 +96,8 @@ extension CKSyncEngine {
                     if !page.moreComing { content.unfetched.removeAll { $0 == zoneID } }
                 }
                 await postState()
-            } catch CKError.changeTokenExpired where token != nil {
+            } catch CKError.changeTokenExpired where token != nil && !hasExpired {
+                hasExpired = true
                 state.stored.update { $0.zoneTokens[zoneID] = nil }
             } catch {
                 failure = CKError(transportFailure: error)
