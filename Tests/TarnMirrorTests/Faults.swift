@@ -12,6 +12,21 @@ final class Refusals: Sendable {
     private let refused = Mutex<(operation: String, text: Data, response: MirrorResponse)?>(nil)
     private let gateway = Mutex<(operation: String, response: MirrorResponse)?>(nil)
     private let assetStatuses = Mutex<[Int]>([])
+    private let repeated = Mutex<(operation: String, body: Data, count: Int)?>(nil)
+
+    /// Requests of the operation that were answered with the same body.
+    var repeatedCount: Int { repeated.withLock { $0?.count ?? 0 } }
+
+    /// Answers each request of an operation with the same body.
+    func answerAll(_ operation: String, _ body: [UInt8]) { repeated.withLock { $0 = (operation, Data(body), 0) } }
+
+    private func repeatedAnswer(to path: String) -> MirrorResponse? {
+        repeated.withLock { repeated in
+            guard let (operation, body, count) = repeated, path.hasSuffix(operation) else { return nil }
+            repeated?.count = count + 1
+            return MirrorResponse(status: 200, headers: [:], body: body)
+        }
+    }
 
     func refuse(_ operation: String, containing text: String, status: Int, _ error: WireError) {
         let response = MirrorResponse(status: status, headers: [:], body: Data(error.encoded()))
@@ -45,6 +60,7 @@ final class Refusals: Sendable {
 
     func refusal(of request: MirrorRequest) -> MirrorResponse? {
         guard case .service(let path) = request.target else { return nil }
+        if let answer = repeatedAnswer(to: path) { return answer }
         return refused.withLock { refused in
             guard let refused, path.hasSuffix(refused.operation), request.body?.range(of: refused.text) != nil else { return nil }
             return refused.response

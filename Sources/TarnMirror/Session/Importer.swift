@@ -63,6 +63,7 @@ struct Importer: Sendable {
         let token = session.chain.withLock { $0.page?.token } ?? state.token
         let assetBytesMax = session.environment.assetBytesMax
         let (page, needs) = try await fetch(after: token, state, assetBytesMax: assetBytesMax)
+        if page.moreComing, !session.positions.withLock({ $0.advance(from: token, to: page.token) }) { throw CloudFailure.repeatedPage }
         var fetched = page
         fetched.quarantine(try await download(needs))
         let due = session.chain.withLock { [fetched] chain in
@@ -102,6 +103,10 @@ struct Importer: Sendable {
             let needs = try await session.onFile { [mirrored = session.mirrored, page] in try mirrored.assetsNeeded(by: page) }
             guard let count = page.recordsThatFit(needs, assetBytesMax: assetBytesMax), count < page.records.count else {
                 return (page, needs)
+            }
+            // A server that returns more records than requested would be asked forever.
+            guard count < recordsMax else {
+                throw CloudFailure(.internalError, "the server returned more records than the \(recordsMax) that were requested")
             }
             recordsMax = count
         }

@@ -42,6 +42,8 @@ final class MirrorSession: Sendable {
     let status = StatusBoard()
     /// Pages that arrived and are not applied.
     let chain = Mutex(PageChain())
+    /// Positions of the fetched pages.
+    let positions = Mutex(PagePositions())
     private let pollInterval: Duration
     private let state = Mutex(State())
     private let waiters = SyncWaiters()

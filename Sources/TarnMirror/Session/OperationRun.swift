@@ -72,14 +72,18 @@ struct OperationRun: Sendable {
     private func listZones(after token: String?) async throws -> ZoneDeletionReason? {
         var token = token
         var reason: ZoneDeletionReason?
+        var hasExpired = false
+        var positions = PagePositions()
         while true {
             let page: DatabaseChangesResponse
             do {
                 page = try await client.databaseChanges(after: token)
-            } catch let failure as CloudFailure where failure.code == .changeTokenExpired && token != nil {
+            } catch let failure as CloudFailure where failure.code == .changeTokenExpired && token != nil && !hasExpired {
+                hasExpired = true
                 token = nil
                 continue
             }
+            if page.moreComing, !positions.advance(from: token, to: page.syncToken) { throw CloudFailure.repeatedPage }
             for change in page.zones where change.zoneID.zoneName == MirrorClient.home.zoneName {
                 reason = change.isDeleted ? change.deletionReason : nil
             }
