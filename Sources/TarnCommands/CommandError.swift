@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import CloudEngine
+import CloudWire
 import SystemSupport
 
 /// The failure of a command: one sentence with the cause and the next step, printed to standard error. The exit code isn't zero.
@@ -11,6 +12,9 @@ struct CommandError: Error, CustomStringConvertible, Equatable {
     init(_ description: String) {
         self.description = description
     }
+
+    /// The failure of a read that would never end.
+    static var repeatedPage: CommandError { CommandError(reason: PagePositions.complaint, step: "Run the command again later.") }
 
     /// The error of a rejected request: the server's reason, and the next step as a sentence. A reason may have signs that control a
     /// terminal.

@@ -42,6 +42,7 @@ struct RecordComparer {
         of part: CopyPart, at end: CloudEnd, _ body: (inout RecordComparer, [Record]) async throws -> Void
     ) async throws {
         var position: String?
+        var positions = PagePositions()
         while true {
             let page: CloudEnd.Page
             do {
@@ -54,10 +55,10 @@ struct RecordComparer {
             progress(compared)
             if page.isLast { return }
             // The records behind it would count as equal.
-            guard page.position != position else {
+            guard let next = page.position, positions.advance(from: position, to: next) else {
                 throw CommandError("\(end.name) returned the same page of \(part.shown) twice: try again later.")
             }
-            position = page.position
+            position = next
         }
     }
 

@@ -57,6 +57,7 @@ struct RecordCopier {
 
     private mutating func copy(_ part: CopyPart) async throws {
         var hasRestarted = false
+        var positions = PagePositions()
         while !state[part].isComplete {
             var page: CloudEnd.Page
             do {
@@ -76,7 +77,7 @@ struct RecordCopier {
             postponeDeletions(of: &page, part)
             try await write(page, toZone: part.zone)
             // A feed that does not advance would be read forever.
-            guard page.isLast || page.position != state[part].position else {
+            guard page.isLast || page.position.map({ positions.advance(from: state[part].position, to: $0) }) ?? false else {
                 throw CommandError("\(source.name) returned the same page of \(part.shown) twice: try again later.")
             }
             if let deletions = state[part].deletions, deletions.count > deletionsMax { try await executeDeletions(of: part) }

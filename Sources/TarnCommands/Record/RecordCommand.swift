@@ -77,12 +77,11 @@ extension RecordCommand {
                     }
                 }
                 var marker: String?
+                var positions = PagePositions()
                 repeat {
                     let page = try await database.query(query, limit: limit - records.count, marker: marker, fields: names)
                     for case .record(let record) in page.results where records.count < limit { records.append(record) }
-                    guard page.continuationMarker == nil || page.continuationMarker != marker else {
-                        throw CommandError("The server returned the same page of \(type) twice: try again later.")
-                    }
+                    if let next = page.continuationMarker, !positions.advance(from: marker, to: next) { throw CommandError.repeatedPage }
                     marker = page.continuationMarker
                 } while marker != nil && records.count < limit
                 hasMore = marker != nil

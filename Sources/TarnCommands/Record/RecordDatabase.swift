@@ -117,16 +117,14 @@ struct RecordDatabase: Sendable {
     /// Visits the zone's records, without deleted ones. Stops when `visit` returns `false`.
     func forEachRecord(ofTypes types: [String]?, _ visit: (Record) async throws -> Bool) async throws {
         var token: String?
+        var positions = PagePositions()
         while true {
             let page = try await changes(after: token, ofTypes: types)
+            if page.moreComing, !positions.advance(from: token, to: page.syncToken) { throw CommandError.repeatedPage }
             for record in page.records where !record.isDeleted {
                 guard try await visit(record) else { return }
             }
             guard page.moreComing else { return }
-            // The records behind it would be missing without an error.
-            guard page.syncToken != token else {
-                throw CommandError("The server returned the same page of the zone \(zoneID.zoneName) twice: try again later.")
-            }
             token = page.syncToken
         }
     }

@@ -71,17 +71,21 @@ struct ServerWatch {
     /// The sync token of the present state.
     private func end() async throws -> String {
         var token: String?
+        var positions = PagePositions()
         while true {
             let page = try await database.changes(after: token)
-            guard page.moreComing, page.syncToken != token else { return page.syncToken }
+            guard page.moreComing else { return page.syncToken }
+            guard positions.advance(from: token, to: page.syncToken) else { throw CommandError.repeatedPage }
             token = page.syncToken
         }
     }
 
     private func fetch(_ token: inout String?, _ deliver: ([WatchedChange]) -> Bool) async throws -> Bool {
+        var positions = PagePositions()
         while true {
             let page = try await database.changes(after: token)
-            let isLast = !page.moreComing || page.syncToken == token
+            let isLast = !page.moreComing
+            if !isLast, !positions.advance(from: token, to: page.syncToken) { throw CommandError.repeatedPage }
             token = page.syncToken
             let changes = page.records.map { WatchedChange($0, database: DatabaseScope.public.rawValue, zone: page.zoneID.zoneName) }
             guard deliver(changes) else { return false }
