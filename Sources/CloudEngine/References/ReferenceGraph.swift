@@ -34,7 +34,7 @@ struct ReferenceGraph {
     mutating func sources(of target: String, _ action: RecordReference.Action, atMost limit: Int) throws -> [String] {
         let edge = Edge(target: target, action: action)
         if let read = sources[edge], read.limit >= limit || read.names.count < read.limit { return Array(read.names.prefix(limit)) }
-        let names = try view.sources(ofReferencesTo: target, action, in: zone.key, limit: limit)
+        let names = try view.sources(ofReferencesTo: target, action, in: zone.key, after: "", limit: limit)
         sources[edge] = (limit, names)
         return names
     }

@@ -18,6 +18,8 @@ package struct RemovalObstacles: Sendable {
     ///     Note ── VALIDATE ──▶ Bed                             Bed stays, unless Note or its field is removed as well
     ///     Note ── VALIDATE ──▶ Plant ── DELETE_SELF ──▶ Bed    the same: Plant is deleted with Bed
     ///
+    /// Records that are saved later are looked at by ``findLaterObstacles(to:_:in:_:)``.
+    ///
     /// - Parameter place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.
     package func find(
@@ -52,11 +54,11 @@ package struct RemovalObstacles: Sendable {
         var cascade = Cascade(BatchNames([name], [.success(.delete(record))]))
         if try cascade.add(name, &graph, atMost: limits.recordsTakenAlong) { return false }
         // The cascade has references in removed fields, too. Without them it is read record by record.
-        return try parts.isCascade(of: name, largerThan: limits.recordsTakenAlong, in: zone, view)
+        return try parts.isCascade(of: name, largerThan: limits.recordsTakenAlong, in: zone, view, limits)
     }
 
     /// Finds the `VALIDATE` references of a record that stays to records that would be deleted.
-    private func findHolds(
+    func findHolds(
         by record: Record, on parts: RemovedParts, in zone: StoredZone, _ view: any PartitionReader, _ reasons: inout Set<String>
     ) throws {
         var fields: [String: Set<String>] = [:]

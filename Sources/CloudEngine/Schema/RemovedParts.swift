@@ -90,23 +90,44 @@ package struct RemovedParts: Hashable, Sendable {
         return false
     }
 
+    /// Names that are read together.
+    private static let namesAtOnce = 400
+
     /// Whether more than a number of records, that of the name included, are deleted with it by references in fields that stay.
-    func isCascade(of name: String, largerThan most: Int, in zone: StoredZone, _ view: any PartitionReader) throws -> Bool {
+    ///
+    /// - Parameter limits: `referencesPerRequest` limits the references that are read. Any number of them may be in removed fields.
+    /// - Throws: `SchemaRefused` for more references.
+    func isCascade(
+        of name: String, largerThan most: Int, in zone: StoredZone, _ view: any PartitionReader, _ limits: Limits
+    ) throws -> Bool {
         var open = [name]
         var visited: Set<String> = [name]
+        var readCount = 0
         while let target = open.popLast() {
-            // Any number of the first ones may refer by removed fields.
-            let sources = try view.sources(ofReferencesTo: target, .deleteSelf, in: zone.key, limit: .max)
-            var names = Array(sources.filter { !visited.contains($0) })[...]
-            while !names.isEmpty {
-                let leading = try view.leadingRecords(named: names, in: zone.key)
-                for source in names.prefix(leading.count) {
-                    guard let record = leading.records[source]?.record, owners(of: record).contains(target) else { continue }
-                    visited.insert(source)
-                    open.append(source)
+            var last = ""
+            while true {
+                let sources = try view.sources(
+                    ofReferencesTo: target, .deleteSelf, in: zone.key, after: last, limit: Self.namesAtOnce)
+                guard let end = sources.last else { break }
+                last = end
+                readCount += sources.count
+                guard readCount <= limits.referencesPerRequest else {
+                    throw SchemaRefused(reasons: [
+                        "more than \(limits.referencesPerRequest) DELETE_SELF references lead to record '\(name)', those of removed fields "
+                            + "included: remove the fields first, by an import of their own"
+                    ])
                 }
-                guard visited.count <= most else { return true }
-                names = names.dropFirst(leading.count)
+                var names = sources.filter { !visited.contains($0) }[...]
+                while !names.isEmpty {
+                    let leading = try view.leadingRecords(named: names, in: zone.key)
+                    for source in names.prefix(leading.count) {
+                        guard let record = leading.records[source]?.record, owners(of: record).contains(target) else { continue }
+                        visited.insert(source)
+                        open.append(source)
+                    }
+                    guard visited.count <= most else { return true }
+                    names = names.dropFirst(leading.count)
+                }
             }
         }
         return false

@@ -147,9 +147,11 @@ package protocol PartitionReader {
 
     // Only references with an action are remembered.
 
-    /// Records of a zone with references of an action to one record, at most `limit`.
+    /// Records of a zone with references of an action to one record, by name, at most `limit`.
+    ///
+    /// - Parameter name: The last name of the records before; empty for the first ones.
     func sources(
-        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, after name: String, limit: Int
     ) throws -> [String]
 
     // MARK: Query subscriptions

@@ -306,11 +306,13 @@ extension PostgresUnit {
     // MARK: References
 
     func sources(
-        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, after name: String, limit: Int
     ) throws -> [String] {
         try rows(
-            "SELECT source FROM record_references WHERE part = $1 AND zone = $2 AND target = $3 AND action = $4 ORDER BY source LIMIT $5",
-            [part, zone, recordName, action.rawValue, limit], from: .references
+            """
+            SELECT source FROM record_references WHERE part = $1 AND zone = $2 AND target = $3 AND action = $4 AND source > $5
+            ORDER BY source LIMIT $6
+            """, [part, zone, recordName, action.rawValue, name, limit], from: .references
         ).map { $0[0] }
     }
 

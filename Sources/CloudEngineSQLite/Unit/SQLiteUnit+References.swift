@@ -7,12 +7,14 @@ import GRDB
 
 extension SQLiteUnit {
     func sources(
-        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, limit: Int
+        ofReferencesTo recordName: String, _ action: RecordReference.Action, in zone: Int64, after name: String, limit: Int
     ) throws -> [String] {
         guard let part else { return [] }
         return try rows(
-            "SELECT source FROM record_references WHERE part = ? AND zone = ? AND target = ? AND action = ? LIMIT ?",
-            [part, zone, recordName, action.rawValue, limit]
+            """
+            SELECT source FROM record_references WHERE part = ? AND zone = ? AND target = ? AND action = ? AND source > ?
+            ORDER BY source LIMIT ?
+            """, [part, zone, recordName, action.rawValue, name, limit]
         ).map { $0[0] }
     }
 
