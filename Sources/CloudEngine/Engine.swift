@@ -34,6 +34,7 @@ package struct Engine: Sendable {
     package var feed: ChangeFeed { ChangeFeed(limits: limits, sealer: sealer) }
     package var firing: SubscriptionFiring { SubscriptionFiring(limits: limits, sealer: sealer) }
     package var indexes: IndexBuilder { IndexBuilder(limits: limits) }
+    package var laterObstacles: LaterObstacles { LaterObstacles(limits: limits) }
     package var olderChanges: OlderChanges { OlderChanges(feed: feed) }
     package var personRemovals: PersonRemovals { PersonRemovals() }
     package var queries: RecordQueries { RecordQueries(limits: limits, sealer: sealer) }

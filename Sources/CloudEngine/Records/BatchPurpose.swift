@@ -7,7 +7,8 @@ enum BatchPurpose {
     case request
     /// An earlier state of a zone, which replaces the present one in one transaction.
     case restoration
-    /// Records and values of types and fields that are removed from the schema. References to them were checked before.
+    /// Records and values of types and fields that are removed from the schema. References to them were checked before, in the same unit for
+    /// records that were saved since.
     case schemaRemoval
 
     /// Whether the memory of its records, and of those in its cascades, has a limit. An operator's change can't be divided.

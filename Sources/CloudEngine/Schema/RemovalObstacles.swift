@@ -18,7 +18,7 @@ package struct RemovalObstacles: Sendable {
     ///     Note ── VALIDATE ──▶ Bed                             Bed stays, unless Note or its field is removed as well
     ///     Note ── VALIDATE ──▶ Plant ── DELETE_SELF ──▶ Bed    the same: Plant is deleted with Bed
     ///
-    /// Records that are saved later are looked at by ``findLaterObstacles(to:_:in:_:)``.
+    /// Records that are saved later are looked at by ``LaterObstacles``.
     ///
     /// - Parameter place: Where the slice before ended.
     /// - Returns: Where this one ends; nil after the last.

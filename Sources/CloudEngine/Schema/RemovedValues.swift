@@ -12,7 +12,7 @@ package struct RemovedValues: Sendable {
 
     /// Removes from one slice of a partition's records the values of removed fields, and records of removed types.
     ///
-    /// Does not check references to the records: see ``RemovalObstacles/find(to:after:in:_:)``.
+    /// Does not check references to the records: see ``RemovalObstacles`` and ``LaterObstacles``.
     ///
     /// - Parameters:
     ///   - parts: One of ``RemovedParts/passes``.

@@ -31,14 +31,15 @@ package struct SchemaService: Sendable {
     /// - Throws: `SchemaRefused` if something that is in production would go or change, or if `VALIDATE` references of records that stay keep
     ///   records of a removed type.
     package func validate(_ schema: ContainerSchema) async throws -> [SchemaChange] {
-        try await checkedChanges(from: try await export(.development), to: schema)
+        let development = try await export(.development)
+        let changes = try await checkedChanges(from: development, to: schema)
+        _ = try await checkReferences(RemovedParts(changes))
+        return changes
     }
 
     private func checkedChanges(from development: ContainerSchema, to schema: ContainerSchema) async throws -> [SchemaChange] {
         try schema.check(against: try await export(.production))
-        let changes = development.changes(to: schema)
-        try await checkReferences(RemovedParts(changes))
-        return changes
+        return development.changes(to: schema)
     }
 
     /// Counts the records and values that an import would delete from development.
@@ -90,11 +91,38 @@ package struct SchemaService: Sendable {
     /// Values are removed before the schema is stored, so that an interrupted import is continued by the same one, and again afterwards, since
     /// apps may have saved some.
     ///
-    /// - Throws: As ``validate(_:)``; then nothing changed. `SchemaRefused` for a record that cannot be removed; then the schema is the old one.
+    /// - Throws: As ``validate(_:)``; then nothing changed. `SchemaRefused` for a record that cannot be removed, or that a record refers to
+    ///   which an app saved during the import; then the schema has the types that it had.
     package func importSchema(_ schema: ContainerSchema) async throws -> [SchemaChange] {
-        try await removeValues(RemovedParts(try await validate(schema)))
-        let changes = try await storage.write(partition(.development)) { [engine] in try engine.schemas.store(schema, in: $0) }
-        try await removeValues(RemovedParts(changes))
+        let development = try await export(.development)
+        return try await replace(try await checkedChanges(from: development, to: schema)) { _ in schema }
+    }
+
+    /// Removes what changes remove, and stores the schema that `new` makes of the one in its transaction.
+    private func replace(
+        _ expected: [SchemaChange], with new: @Sendable @escaping (ContainerSchema) throws -> ContainerSchema
+    ) async throws -> [SchemaChange] {
+        let parts = RemovedParts(expected)
+        var checked = try await checkReferences(parts)
+        try await removeValues(parts, &checked)
+        let (old, changes) = try await storage.write(partition(.development)) { [engine] unit in
+            let old = try engine.schemas.schema(in: unit)
+            return (old, try engine.schemas.store(try new(old), in: unit))
+        }
+        let stored = RemovedParts(changes)
+        // An app made a type since the check, which the new schema lacks, too.
+        if stored != parts { checked = [:] }
+        do {
+            try await removeValues(stored, &checked)
+        } catch let refused as SchemaRefused {
+            // A record that stays has its type.
+            try await storage.write(partition(.development)) { [engine] unit in
+                var schema = try engine.schemas.schema(in: unit)
+                for (name, type) in old.types where schema.types[name] == nil { schema.types[name] = type }
+                _ = try engine.schemas.store(schema, in: unit)
+            }
+            throw refused
+        }
         return changes
     }
 
@@ -106,14 +134,12 @@ package struct SchemaService: Sendable {
     /// - Throws: As ``importSchema(_:)``.
     package func remove(_ field: String?, ofType name: String) async throws {
         let (production, development) = (try await export(.production), try await export(.development))
-        try await removeValues(
-            RemovedParts(try await checkedChanges(from: development, to: Self.remove(field, ofType: name, from: development))))
-        let changes = try await storage.write(partition(.development)) { [engine] unit in
-            let schema = Self.remove(field, ofType: name, from: try engine.schemas.schema(in: unit))
+        let changes = try await checkedChanges(from: development, to: Self.remove(field, ofType: name, from: development))
+        _ = try await replace(changes) { schema in
+            let schema = Self.remove(field, ofType: name, from: schema)
             try schema.check(against: production)
-            return try engine.schemas.store(schema, in: unit)
+            return schema
         }
-        try await removeValues(RemovedParts(changes))
     }
 
     private static func remove(_ field: String?, ofType name: String, from schema: ContainerSchema) -> ContainerSchema {
@@ -122,31 +148,59 @@ package struct SchemaService: Sendable {
         return schema
     }
 
+    /// - Returns: The state of each partition whose records were looked at.
     /// - Throws: `SchemaRefused` with the reasons for which types cannot be removed.
-    private func checkReferences(_ parts: RemovedParts) async throws {
-        guard parts.hasTypes else { return }
+    private func checkReferences(_ parts: RemovedParts) async throws -> [Partition: CheckedChanges] {
+        guard parts.hasTypes else { return [:] }
         var reasons: Set<String> = []
+        var checked: [Partition: CheckedChanges] = [:]
         try await visitDevelopment { partition, place in
             let earlier = reasons
-            let (end, all) = try await storage.read(partition) { [engine] view in
+            let (end, all, start) = try await storage.read(partition) { [engine] view in
                 var found = earlier
-                return (try engine.removalObstacles.find(to: parts, after: place, in: view, &found), found)
+                let start = try CheckedChanges(allOf: view)
+                return (try engine.removalObstacles.find(to: parts, after: place, in: view, &found), found, start)
             }
             reasons = all
+            // Records that are saved behind the first slice may be in none of the others.
+            if place == nil { checked[partition] = start }
             return end
         }
         guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
+        return checked
     }
 
-    private func removeValues(_ parts: RemovedParts) async throws {
+    /// - Throws: `SchemaRefused` for a record that cannot be removed, or that a record refers to which was saved since the check.
+    private func removeValues(_ parts: RemovedParts, _ checked: inout [Partition: CheckedChanges]) async throws {
         for pass in parts.passes {
-            try await visitDevelopment { partition, place in
+            for partition in try await storage.partitions(containerIdentifier: containerIdentifier, environment: .development) {
                 let operatorCall = call(partition)
-                return try await storage.write(partition) { [engine] in
-                    try engine.removedValues.remove(of: pass, after: place, in: $0, operatorCall)
+                var place: RecordPlace?
+                var isAtEnd = false
+                while !isAtEnd {
+                    let (start, before) = (place, checked[partition] ?? CheckedChanges())
+                    let (removed, after) = try await storage.write(partition) { [engine] unit -> (Removed, CheckedChanges) in
+                        var changes = before
+                        if parts.hasTypes {
+                            var reasons: Set<String> = []
+                            let isCurrent = try engine.laterObstacles.find(to: parts, &changes, in: unit, &reasons)
+                            guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
+                            guard isCurrent else { return (.nothing, changes) }
+                        }
+                        let end = try engine.removedValues.remove(of: pass, after: start, in: unit, operatorCall)
+                        return (.slice(end: end), try CheckedChanges(allOf: unit))
+                    }
+                    checked[partition] = after
+                    if case .slice(let end) = removed { (place, isAtEnd) = (end, end == nil) }
                 }
             }
         }
+    }
+
+    private enum Removed {
+        /// More records have to be looked at first.
+        case nothing
+        case slice(end: RecordPlace?)
     }
 
     /// Visits the records of all databases of development slice by slice, each in a unit of its own.

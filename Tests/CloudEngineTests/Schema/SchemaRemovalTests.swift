@@ -5,15 +5,16 @@ import CloudEngine
 import CloudService
 import CloudWire
 import EngineFixtures
+import Synchronization
 import Testing
 
 /// Types that are removed from development, with references to their records. A slice has 25 records.
 @Suite struct SchemaRemovalTests {
     private static let count = 40
 
-    private func service(_ bench: Bench, _ engine: Engine? = nil) -> SchemaService {
+    private func service(_ bench: Bench, _ engine: Engine? = nil, over storage: (any EngineStorage)? = nil) -> SchemaService {
         SchemaService(
-            containerIdentifier: "iCloud.org.example.notes", engine: engine ?? bench.engine, storage: bench.store,
+            containerIdentifier: "iCloud.org.example.notes", engine: engine ?? bench.engine, storage: storage ?? bench.store,
             surroundings: CloudService.Surroundings(now: { Bench.start + 9 }, randomBytes: { [UInt8](repeating: 7, count: $0) }))
     }
 
@@ -207,4 +208,215 @@ import Testing
         #expect(try await names(bench) == [])
         #expect(try await service(bench).export(.development).types["Bed"] == nil)
     }
+
+    /// The references of removed fields are in more than one part of those that are read together.
+    @Test func aCascadeThatIsTooLargeIsFoundBehindReferencesOfRemovedFields() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        let schemas = service(bench)
+        for part in 0..<3 {
+            let notes = (0..<150).map { Self.note("a\(1000 * part + $0)", ["bed": Self.reference("bed139", .deleteSelf)]) }
+            #expect(try await bench.modify(notes).filter { $0.word != "saved" } == [])
+        }
+        let plants = (0..<10).map { RecordOperation(.create, .plant("p\($0)", .deleteSelf, to: "bed139")) }
+        #expect(try await bench.modify(plants).filter { $0.word != "saved" } == [])
+        var smaller = try await schemas.export(.development)
+        smaller.types["Bed"] = nil
+        smaller.types["Note"]?.schema.fields["bed"] = nil
+        let schema = smaller
+        let refused = await #expect(throws: SchemaRefused.self) { _ = try await schemas.validate(schema) }
+        #expect(refused?.reasons.first?.hasPrefix("more than 10 records would be deleted with record 'bed139'") == true)
+        #expect(try await bench.modify(.init(.forceDelete, Record(recordName: "p0")))[0].word == "deleted")
+        _ = try await schemas.validate(schema)
+    }
+
+    @Test func theReferencesThatARemovalReadsHaveALimit() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        limits.referencesPerRequest = 20
+        let bench = try await bench(limits: limits)
+        let schemas = service(bench)
+        for part in 0..<3 {
+            let notes = (0..<10).map { Self.note("note\(10 * part + $0)", ["bed": Self.reference("bed139", .deleteSelf)]) }
+            #expect(try await bench.modify(notes).filter { $0.word != "saved" } == [])
+        }
+        var withoutField = try await schemas.export(.development)
+        withoutField.types["Note"]?.schema.fields["bed"] = nil
+        var smaller = withoutField
+        smaller.types["Bed"] = nil
+        let schema = smaller
+        let refused = await #expect(throws: SchemaRefused.self) { _ = try await schemas.importSchema(schema) }
+        #expect(
+            refused?.reasons == [
+                "more than 20 DELETE_SELF references lead to record 'bed139', those of removed fields included: remove the fields first, by "
+                    + "an import of their own"
+            ])
+        _ = try await schemas.importSchema(withoutField)
+        _ = try await schemas.importSchema(schema)
+        #expect(try await names(bench).count == 30)
+    }
+
+    // MARK: Records that apps save during a removal
+
+    private static let bedType = RemovedParts([.removedType("Bed")])
+
+    /// - Returns: The reasons found in records that were saved after a check of all records.
+    private func laterReasons(
+        _ bench: Bench, _ parts: RemovedParts = Self.bedType, saving operations: RecordOperation...
+    ) async throws -> Set<String> {
+        let checked = try await bench.read { engine, view, _ in
+            var reasons: Set<String> = []
+            _ = try engine.findObstacles(to: parts, after: nil, in: view, &reasons)
+            guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
+            return try CheckedChanges(allOf: view)
+        }
+        #expect(try await bench.modify(operations).filter { $0.error != nil } == [])
+        return try await bench.read { engine, view, _ in
+            var reasons: Set<String> = []
+            var changes = checked
+            while try !engine.findLaterObstacles(to: parts, &changes, in: view, &reasons) {}
+            return reasons
+        }
+    }
+
+    @Test func aReferenceThatIsSavedAfterTheCheckHoldsARecord() async throws {
+        let bench = try await bench()
+        let reasons = try await laterReasons(bench, saving: Self.note("n", ["bed": Self.reference("bed139", .validate)]))
+        #expect(reasons == [Self.held])
+    }
+
+    @Test func recordsThatAreSavedAfterTheCheckAndRemovedHoldNothing() async throws {
+        let bench = try await bench()
+        var plant = Record(recordName: "plant", recordType: "Plant")
+        plant.fields = ["bed": Field(Self.reference("bed101", .deleteSelf)), "seed": Field(Self.reference("bed139", .validate))]
+        let parts = RemovedParts([
+            .removedType("Bed"), .removedField(type: "Note", field: "bed", FieldSchema(type: "REFERENCE", isEncrypted: false)),
+        ])
+        let reasons = try await laterReasons(
+            bench, parts, saving: RecordOperation(.create, plant), Self.note("n", ["bed": Self.reference("bed139", .validate)]))
+        #expect(reasons == [])
+    }
+
+    /// The note and its reference are older than the check.
+    @Test func aRecordThatBecomesPartOfACascadeAfterTheCheckIsHeld() async throws {
+        let bench = try await bench()
+        try await bench.modify(.init(.create, Record(recordName: "p", recordType: "Plant")))
+        try await bench.modify(Self.note("n", ["plant": Self.reference("p", .validate)]))
+        let plant = Record(
+            recordName: "p", recordType: "Plant", fields: ["bed": Field(Self.reference("bed139", .deleteSelf))])
+        let reasons = try await laterReasons(bench, saving: RecordOperation(.forceUpdate, plant))
+        #expect(reasons.count == 1)
+        #expect(reasons.first?.contains("field 'plant' of type 'Note' refers to records of type 'Plant'") == true)
+    }
+
+    /// The leaf would have been deleted with the plant, and with it its reference to the bed.
+    @Test func aRecordThatIsNoLongerPartOfACascadeAfterTheCheckHoldsItsTargets() async throws {
+        let bench = try await bench()
+        try await bench.modify(.init(.create, .plant("p", .deleteSelf, to: "bed101")))
+        let leaf = Record(
+            recordName: "leaf", recordType: "Leaf",
+            fields: ["plant": Field(Self.reference("p", .deleteSelf)), "bed": Field(Self.reference("bed139", .validate))])
+        try await bench.modify(.init(.create, leaf))
+        let reasons = try await laterReasons(
+            bench, saving: RecordOperation(.forceReplace, Record(recordName: "p", recordType: "Plant")))
+        #expect(reasons.count == 1)
+        #expect(reasons.first?.contains("field 'bed' of type 'Leaf' refers to them") == true)
+    }
+
+    /// More records than a unit looks at.
+    @Test func allRecordsThatAreSavedAfterTheCheckAreLookedAt() async throws {
+        let bench = try await bench()
+        let checked = try await bench.read { _, view, _ in try CheckedChanges(allOf: view) }
+        let trees = (0..<60).map { RecordOperation(.create, Record(recordName: "tree\($0)", recordType: "Tree")) }
+        #expect(try await bench.modify(trees + [Self.note("n", ["bed": Self.reference("bed139", .validate)])]).count == 61)
+        let (isCurrent, reasons) = try await bench.read { engine, view, _ in
+            var (changes, reasons) = (checked, Set<String>())
+            return (try engine.findLaterObstacles(to: Self.bedType, &changes, in: view, &reasons), reasons)
+        }
+        #expect(!isCurrent)
+        #expect(reasons == [])
+        let all = try await bench.read { engine, view, _ in
+            var (changes, reasons) = (checked, Set<String>())
+            while try !engine.findLaterObstacles(to: Self.bedType, &changes, in: view, &reasons) {}
+            return reasons
+        }
+        #expect(all == [Self.held])
+    }
+    /// The check of all records is over; no record is deleted.
+    @Test func aReferenceThatAnAppSavesDuringARemovalEndsIt() async throws {
+        let bench = try await bench()
+        let storage = InterruptedStorage(bench.store, before: { _ in true }) {
+            try await bench.modify(Self.note("n", ["bed": Self.reference("bed139", .validate)]))
+        }
+        let schemas = service(bench, over: storage)
+        let refused = await #expect(throws: SchemaRefused.self) { try await schemas.remove(nil, ofType: "Bed") }
+        #expect(refused?.reasons == [Self.held])
+        #expect(try await names(bench).count == Self.count + 1)
+        #expect(try await service(bench).export(.development).types["Bed"] != nil)
+    }
+
+    /// The schema belongs to the public database.
+    @Test func aTypeStaysIfAnAppSavesAReferenceBeforeTheSchemaIsStored() async throws {
+        let bench = try await bench()
+        let storage = InterruptedStorage(bench.store, before: { $0.scope == .public }) {
+            try await bench.modify(Self.bed(900), Self.note("n", ["bed": Self.reference("bed1000", .validate)]))
+        }
+        let schemas = service(bench, over: storage)
+        let refused = await #expect(throws: SchemaRefused.self) { try await schemas.remove(nil, ofType: "Bed") }
+        #expect(refused?.reasons == [Self.held])
+        #expect(try await names(bench).contains("bed1000"))
+        #expect(try await service(bench).export(.development).types["Bed"] != nil)
+    }
+}
+
+/// The real storage; once, something else happens before a unit that writes.
+private final class InterruptedStorage: EngineStorage {
+    private let store: any EngineStorage
+    private let isMet: @Sendable (Partition) -> Bool
+    private let interruption: @Sendable () async throws -> Void
+    private let isOver = Mutex(false)
+
+    init(
+        _ store: any EngineStorage, before isMet: @escaping @Sendable (Partition) -> Bool,
+        by interruption: @escaping @Sendable () async throws -> Void
+    ) {
+        self.store = store
+        self.isMet = isMet
+        self.interruption = interruption
+    }
+
+    func write<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
+    ) async throws -> Value {
+        let isDue = isOver.withLock { isOver in
+            guard !isOver, isMet(partition) else { return false }
+            isOver = true
+            return true
+        }
+        if isDue { try await interruption() }
+        return try await store.write(partition, terms, body)
+    }
+
+    func read<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value { try await store.read(partition, terms, body) }
+
+    func readBriefly<Value: Sendable>(
+        _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionReader) throws -> Value
+    ) async throws -> Value { try await store.readBriefly(partition, terms, body) }
+
+    func partitions(containerIdentifier: String, environment: CloudEnvironment) async throws -> [Partition] {
+        try await store.partitions(containerIdentifier: containerIdentifier, environment: environment)
+    }
+
+    func zonesToEmpty(limit: Int) async throws -> [ZoneToEmpty] { try await store.zonesToEmpty(limit: limit) }
+
+    func erase(containerIdentifier: String, environment: CloudEnvironment) async throws {
+        try await store.erase(containerIdentifier: containerIdentifier, environment: environment)
+    }
+
+    func target(ofLink link: Int64) async throws -> LinkTarget? { try await store.target(ofLink: link) }
+
+    func pendingNews(limit: Int) async throws -> [(partition: Partition, news: ShareNews)] { try await store.pendingNews(limit: limit) }
 }
