@@ -29,7 +29,7 @@ import Testing
 
     private static func approved(_ responder: inout ApprovalResponder) throws -> [UInt8] {
         let sealed = try responder.approve(keys: "the keys")
-        return try #require(sealed)
+        return try #require(sealed?.first)
     }
 
     private static func keys(_ requester: ApprovalRequester) -> String? {
@@ -138,6 +138,32 @@ import Testing
         if case .failed = new.state {} else { Issue.record("keys that do not open end the exchange") }
     }
 
+    @Test func partsHaveAllKeysAndTheirNumber() throws {
+        let keys = (0..<40).map { "key \($0)\n" }.joined()
+        #expect(ApprovalParts.parts(of: keys) == [keys])
+        #expect(ApprovalParts.count(first: keys) == 1)
+        let parts = ApprovalParts.parts(of: keys, bytesMax: 50)
+        #expect(parts.count == 6)
+        #expect(ApprovalParts.count(first: parts[0]) == 6)
+        #expect(parts.joined() == "# parts: 6\n" + keys)
+        #expect(ApprovalParts.count(first: "# parts: 65\n") == nil)
+        #expect(ApprovalParts.count(first: "# parts: -1\n") == nil)
+        #expect(ApprovalParts.count(first: "# parts: x") == nil)
+    }
+
+    /// The server returns the parts in another order, or one of them twice.
+    @Test func aPartOpensAtItsNumberOnly() throws {
+        var (new, old) = Self.exchange()
+        let sealed = try old.approve(keys: String(repeating: "a key\n", count: 60_000))
+        let parts = try #require(sealed)
+        #expect(parts.count == 3)
+        #expect(new.opened(parts[1], number: 2) == nil, "the user has not confirmed the code")
+        new.confirm()
+        #expect(new.opened(parts[1], number: 2)?.hasPrefix("a key\n") == true)
+        #expect(new.opened(parts[1], number: 3) == nil)
+        #expect(new.opened(parts[0], number: 2) == nil)
+    }
+
     @Test func aKnownSharedSecretIsNotTaken() {
         var new = ApprovalRequester(deviceName: "", place: Self.place, now: 0)
         // A point of small order: the shared secret would be known.
@@ -179,6 +205,31 @@ import Testing
         #expect(try phone.text("content", of: "Trip") == "the sea")
         #expect(try phone.container.encryptionKeyText(of: phone.store) == tablet.container.encryptionKeyText(of: tablet.store))
         #expect(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store) == nil, "the exchange is deleted")
+    }
+
+    /// A key of a share is a line of about 120 bytes. One record has room for those of 8,000 shares, and earlier versions took 1,500.
+    @Test(.timeLimit(.minutes(10))) func keysOfManySharesAreSentInParts() async throws {
+        let stage = try await HostileStage()
+        let theirs = EncryptedPosts.keyFile()
+        let tablet = try await stage.device("tablet 2"), phone = try await stage.device("phone", keys: theirs)
+        let lines = (0..<1_700).map { number in
+            let key = Data((0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 2))) }).base64EncodedString()
+            return "tarn-key-3:\(MirrorNames.shareZonePrefix)\(UUID().uuidString):1:\(key)"
+        }
+        try tablet.container.addEncryptionKeys(lines.joined(separator: "\n"), to: tablet.store)
+        try tablet.edit { $0.insert("Post", ["title": "Trip", "content": "the sea"]) }
+        for device in [tablet, phone] { try await device.sync() }
+
+        let request = try await phone.container.requestEncryptionKeys(for: phone.store, deviceName: "phone")
+        let approval = try #require(try await tablet.container.pendingEncryptionKeyRequest(for: tablet.store))
+        _ = try await request.refresh()
+        _ = try await approval.refresh()
+        await request.confirm()
+        try await approval.approve()
+        #expect(try await request.refresh() == .approved)
+        try await phone.sync()
+        #expect(try phone.text("content", of: "Trip") == "the sea")
+        #expect(try phone.container.encryptionKeyText(of: phone.store) == tablet.container.encryptionKeyText(of: tablet.store))
     }
 
     @Test(.timeLimit(.minutes(10))) func aRefusalEndsTheRequest() async throws {

@@ -64,25 +64,40 @@ public actor EncryptionKeyRequest {
         case .waitingForOffer, .comparing, .confirmed: break
         }
         do {
-            guard let content = try await mailbox.read(), content.request == machine.request, !content.isRefused else {
+            guard let content = try await mailbox.read(), content.request == machine.request, !content.isRefused, !content.hasInvalidKeys
+            else {
                 machine.end()
                 return state
             }
             if let offer = content.offer, content.reveal == nil, let reveal = machine.handle(offer) {
                 try await mailbox.add(reveal, to: content)
             }
-            if let keys = content.keys {
-                var next = machine
-                next.handle(keys: keys)
-                // Keys that cannot be stored are fetched again by the next call.
-                if case .approved(let text) = next.state { try add(text) }
-                machine = next
-                if case .approved = next.state { try await mailbox.end(machine.request) }
-            }
+            if let keys = content.keys { try await handle(keys) }
         } catch {
             throw NSPersistentCloudKitContainer.told(error)
         }
         return state
+    }
+
+    /// - Parameter keys: The first part of the keys.
+    private func handle(_ keys: [UInt8]) async throws {
+        var next = machine
+        next.handle(keys: keys)
+        guard case .approved(var text) = next.state else { return machine = next }
+        guard let count = ApprovalParts.count(first: text) else { return machine.end() }
+        for number in 1...count where number > 1 {
+            guard let part = try await mailbox.part(number: number), let opened = machine.opened(part, number: number) else {
+                return machine.end()
+            }
+            text += opened
+        }
+        // The app may have cancelled the request.
+        guard case .confirmed = machine.state else { return }
+        // Keys that cannot be stored are fetched again by the next call.
+        try add(text)
+        machine = next
+        try await mailbox.end(machine.request)
+        try await mailbox.removeParts(count: count)
     }
 
     /// The user saw the same code on both devices. Keys that arrived are not used before.
@@ -172,7 +187,14 @@ public actor EncryptionKeyApproval {
             else {
                 throw CocoaError(.persistentStoreOperation, sentence: "There is no code to compare: refresh the approval first.")
             }
-            try await mailbox.add(keys: sealed, to: content)
+            guard let first = sealed.first, sealed.count <= ApprovalParts.countMax else {
+                throw CocoaError(
+                    .persistentStoreOperation,
+                    sentence:
+                        "There are more keys than an approval sends: add them with encryptionKeyText(of:) and addEncryptionKeys(_:to:).")
+            }
+            for (index, part) in sealed.enumerated().dropFirst() { try await mailbox.save(part, number: index + 1) }
+            try await mailbox.add(keys: first, to: content)
             machine = next
         } catch {
             throw NSPersistentCloudKitContainer.told(error)

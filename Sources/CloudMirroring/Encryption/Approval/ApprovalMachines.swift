@@ -58,7 +58,15 @@ struct ApprovalRequester: Sendable {
         if case .comparing(let transcript) = state { state = .confirmed(transcript) }
     }
 
-    /// Takes the keys, if the user confirmed the code and they are from the device that sent the offer.
+    /// Opens a part of the keys behind the first one.
+    ///
+    /// - Returns: nil if the user did not confirm the code, and for a part that is not from the device that sent the offer.
+    func opened(_ part: [UInt8], number: Int) -> String? {
+        guard case .confirmed(let transcript) = state else { return nil }
+        return try? ApprovalSeal.open(part, privateKey, from: transcript.offer.publicKey, transcript, part: number)
+    }
+
+    /// Takes the first part of the keys, if the user confirmed the code and they are from the device that sent the offer.
     mutating func handle(keys: [UInt8]) {
         guard case .confirmed(let transcript) = state else { return }
         do {
@@ -106,11 +114,13 @@ struct ApprovalResponder: Sendable {
 
     /// The user compared the codes.
     ///
-    /// - Returns: The encrypted keys; nil unless there is a code to compare.
+    /// - Returns: The encrypted keys, in one or several parts; nil unless there is a code to compare.
     /// - Throws: `CryptoKitError` for a public key that is not one.
-    mutating func approve(keys: String) throws -> [UInt8]? {
+    mutating func approve(keys: String) throws -> [[UInt8]]? {
         guard case .comparing(let transcript) = state else { return nil }
-        let sealed = try ApprovalSeal.seal(keys, privateKey, to: transcript.reveal.publicKey, transcript)
+        let sealed = try ApprovalParts.parts(of: keys).enumerated().map { index, part in
+            try ApprovalSeal.seal(part, privateKey, to: transcript.reveal.publicKey, transcript, part: index + 1)
+        }
         state = .approved
         return sealed
     }

@@ -13,7 +13,10 @@ struct ApprovalMailbox: Sendable {
         var request: ApprovalMessage.Request
         var offer: ApprovalMessage.Offer?
         var reveal: ApprovalMessage.Reveal?
+        /// The first part.
         var keys: [UInt8]?
+        /// Whether there are keys of another form.
+        var hasInvalidKeys = false
         /// The device with the keys refused.
         var isRefused = false
         fileprivate var record: Record
@@ -56,6 +59,7 @@ struct ApprovalMailbox: Sendable {
             content.reveal = ApprovalMessage.Reveal(publicKey: key, nonce: nonce)
         }
         content.keys = bytes(Name.keys, 1...ApprovalMessage.keysBytesMax)
+        content.hasInvalidKeys = content.keys == nil && record.fields[Name.keys.rawValue]?.value != nil
         if case .int64(1)? = record.fields[Name.refused.rawValue]?.value { content.isRefused = true }
         return content
     }
@@ -78,6 +82,41 @@ struct ApprovalMailbox: Sendable {
     }
 
     func add(keys: [UInt8], to content: Content) async throws { try await add([Name.keys: Field(.bytes(keys))], to: content) }
+
+    // MARK: Keys in several parts
+
+    private static func name(ofPart number: Int) -> String { "\(MirrorNames.deviceApproval)-\(number)" }
+
+    /// Stores a part of the keys behind the first one, which is added last: then all parts are there.
+    ///
+    /// - Parameter number: From 2.
+    func save(_ part: [UInt8], number: Int) async throws {
+        var record = Record(recordName: Self.name(ofPart: number), recordType: MirrorNames.deviceApprovalType)
+        record.fields = [Name.keys.rawValue: Field(.bytes(part))]
+        try await save(RecordOperation(.forceReplace, record))
+    }
+
+    /// - Returns: nil for a missing part.
+    func part(number: Int) async throws -> [UInt8]? {
+        let item = LookupRecordsRequest.Item(recordName: Self.name(ofPart: number))
+        let response = try await client.lookupRecords(LookupRecordsRequest(records: [item], zoneID: ZoneID.defaultZone))
+        switch response.results[0] {
+        case .record(let record):
+            guard !record.isDeleted, case .bytes(let bytes)? = record.fields[Name.keys.rawValue]?.value else { return nil }
+            return bytes
+        case .failure(_, let error, _) where error.code == .notFound: return nil
+        case .failure(_, let error, _): throw CloudFailure(error)
+        }
+    }
+
+    /// Deletes the parts behind the first one.
+    func removeParts(count: Int) async throws {
+        guard count > 1 else { return }
+        for number in 2...count {
+            let record = Record(recordName: Self.name(ofPart: number), recordType: MirrorNames.deviceApprovalType)
+            try await save(RecordOperation(.forceDelete, record))
+        }
+    }
 
     func refuse(_ content: Content) async throws { try await add([Name.refused: Field(.int64(1))], to: content) }
 

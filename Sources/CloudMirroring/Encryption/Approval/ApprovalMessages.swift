@@ -27,8 +27,8 @@ enum ApprovalMessage {
     static let publicKeyBytes = 32
     static let commitmentBytes = 32
     static let nameBytesMax = 200
-    /// Keys of a user with many shares.
-    static let keysBytesMax = 200_000
+    /// Devices of earlier versions send all keys as one part. A record has no more bytes.
+    static let keysBytesMax = 1_000_000
 
     struct Request: Hashable, Sendable {
         /// Shown to the user; not trusted.
@@ -101,17 +101,25 @@ enum ApprovalSeal {
             using: SHA256.self, salt: transcript.digest, sharedInfo: Array("tarn approval keys 1".utf8), outputByteCount: 32)
     }
 
-    static func seal(_ keys: String, _ own: Curve25519.KeyAgreement.PrivateKey, to other: [UInt8], _ transcript: ApprovalTranscript) throws
-        -> [UInt8]
-    {
-        let box = try AES.GCM.seal(Array(keys.utf8), using: key(own, other, transcript), authenticating: transcript.digest)
+    /// The associated data. With its number, a part cannot take the place of another one.
+    private static func context(_ transcript: ApprovalTranscript, part: Int) -> [UInt8] {
+        part == 1 ? transcript.digest : transcript.digest + withUnsafeBytes(of: UInt64(part).bigEndian) { Array($0) }
+    }
+
+    /// - Parameter part: From 1.
+    static func seal(
+        _ keys: String, _ own: Curve25519.KeyAgreement.PrivateKey, to other: [UInt8], _ transcript: ApprovalTranscript, part: Int = 1
+    ) throws -> [UInt8] {
+        let box = try AES.GCM.seal(
+            Array(keys.utf8), using: key(own, other, transcript), authenticating: context(transcript, part: part))
         return [UInt8](box.nonce) + box.ciphertext + box.tag
     }
 
-    static func open(_ bytes: [UInt8], _ own: Curve25519.KeyAgreement.PrivateKey, from other: [UInt8], _ transcript: ApprovalTranscript)
-        throws -> String
-    {
+    static func open(
+        _ bytes: [UInt8], _ own: Curve25519.KeyAgreement.PrivateKey, from other: [UInt8], _ transcript: ApprovalTranscript, part: Int = 1
+    ) throws -> String {
         let box = try AES.GCM.SealedBox(combined: bytes)
-        return String(decoding: try AES.GCM.open(box, using: key(own, other, transcript), authenticating: transcript.digest), as: UTF8.self)
+        let opened = try AES.GCM.open(box, using: key(own, other, transcript), authenticating: context(transcript, part: part))
+        return String(decoding: opened, as: UTF8.self)
     }
 }
