@@ -35,7 +35,8 @@ import Testing
         let lines = text.split(separator: "\n")
         #expect(lines.count == 1)
         #expect(lines.allSatisfy { $0.hasPrefix("tarn-key-3:com.apple.coredata.cloudkit.share.") })
-        try bo.container.addEncryptionKeys(text, to: bo.others)
+        let joined = try #require(try bo.container.fetchShares(in: bo.others).first)
+        try bo.container.addEncryptionKeys(text, for: joined, in: bo.others)
         try await bo.sync()
         #expect(try bo.unreadable == [])
         #expect(try bo.text("content", of: "Trip") == "the sea")
@@ -90,13 +91,13 @@ import Testing
         let before = try bo.container.encryptionKeyText(of: bo.own)
         let key = Data(repeating: 7, count: 32).base64EncodedString()
         let ofShare = "tarn-key-3:\(MirrorNames.shareZonePrefix)1:1:\(key)"
-        for text in ["tarn-key-2:4294967295:\(key)", "tarn-key-1:\(key)", "\(ofShare)\ntarn-key-2:9:\(key)"] {
+        for text in ["tarn-key-2:4294967295:\(key)", "tarn-key-1:\(key)", ofShare, "\(ofShare)\ntarn-key-2:9:\(key)"] {
             #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, to: bo.others) }
         }
         #expect(try bo.container.encryptionKeyText(of: bo.own) == before)
         // His own keys are no news.
-        try bo.container.addEncryptionKeys(before + ofShare, to: bo.others)
-        #expect(try bo.container.encryptionKeyText(of: bo.own) == before + ofShare + "\n")
+        try bo.container.addEncryptionKeys(before, to: bo.others)
+        #expect(try bo.container.encryptionKeyText(of: bo.own) == before)
         // A key of another device of his.
         try bo.container.addEncryptionKeys("tarn-key-2:1:\(key)", to: bo.own)
         #expect(try bo.container.encryptionKeyText(of: bo.own).contains("tarn-key-2:1:"))
@@ -121,6 +122,93 @@ import Testing
         try bo.container.addEncryptionKeys(before, to: bo.others)
         try bo.container.addEncryptionKeys(text, to: bo.own)
         #expect(try bo.container.encryptionKeyText(for: share, in: bo.own) == before + text + "\n")
+    }
+
+    /// Eve knows the zone of Mia's share from the server, and gives Bo a key of a later rotation for it.
+    @Test func theOwnerOfAShareGivesNoKeyForTheShareOfAnotherOne() async throws {
+        let cloud = try InProcessCloud()
+        func device(_ name: String) async throws -> Device {
+            try Device.sharing(
+                name, try await cloud.addUser(name, device: name), model: EncryptedPosts.model, keys: EncryptedPosts.keyFile())
+        }
+        let mia = try await device("mia"), eve = try await device("eve"), bo = try await device("bo")
+        var texts: [String] = []
+        for (owner, title) in [(mia, "Trip"), (eve, "Party")] {
+            try owner.edit { $0.insert("Post", ["title": title, "content": "of \(title)"]) }
+            try await owner.sync()
+            let share = try await owner.share(title)
+            try await owner.sync()
+            try await owner.container.createEncryptionKey(for: share, in: owner.own)
+            try await owner.sync()
+            try await bo.join(share)
+            texts.append(try owner.container.encryptionKeyText(for: share, in: owner.own))
+        }
+        try await bo.sync()
+        let shares = try bo.container.fetchShares(in: bo.others)
+        let ofMia = try #require(shares.first { texts[0].contains($0.recordID.zoneID.zoneName) })
+        let ofEve = try #require(shares.first { texts[1].contains($0.recordID.zoneID.zoneName) })
+        let zone = ofMia.recordID.zoneID
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        let forged = "tarn-key-3:\(zone.zoneName):4294967295:\(key)"
+        for text in [forged, "\(texts[1])\(forged)", "tarn-key-3:\(zone.zoneName)/\(zone.ownerName):9:\(key)", "tarn-key-1:\(key)"] {
+            #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, for: ofEve, in: bo.others) }
+            #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, to: bo.others) }
+        }
+        #expect(try bo.container.encryptionKeyText(of: bo.own) == "")
+        // Mia's object of the share is not Bo's.
+        let hers = try #require(try mia.container.fetchShares(in: mia.own).first)
+        #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(texts[0], for: hers, in: bo.others) }
+
+        try bo.container.addEncryptionKeys(texts[0], for: ofMia, in: bo.others)
+        try bo.container.addEncryptionKeys(texts[1], for: ofEve, in: bo.others)
+        try await bo.sync()
+        #expect(try bo.unreadable == [])
+        #expect(try bo.text("content", of: "Trip") == "of Trip")
+        #expect(try bo.text("content", of: "Party") == "of Party")
+        try bo.set("content", of: "Trip", to: "of Bo")
+        for device in [bo, mia] { try await device.sync() }
+        #expect(try mia.text("content", of: "Trip") == "of Bo")
+    }
+
+    /// Eve's share has a zone with the name of Mia's.
+    @Test func keysOfZonesWithOneNameAreThoseOfTheirOwners() throws {
+        let zone = MirrorNames.shareZonePrefix + "1"
+        func line(_ byte: UInt8, _ generation: Int) -> String {
+            "tarn-key-3:\(zone):\(generation):\(Data(repeating: byte, count: 32).base64EncodedString())"
+        }
+        let ring = EncryptionKeyRing(.file(EncryptedPosts.keyFile()), container: "iCloud.n")
+        try ring.add(line(1, 1), ofShare: zone, of: "_mia")
+        try ring.add(line(2, 9), ofShare: zone, of: "_eve")
+        let mias = try ring.sealingKey(in: zone, of: "_mia").id, eves = try ring.sealingKey(in: zone, of: "_eve").id
+        #expect(mias != eves)
+        guard case .ofAnotherZone = try ring.key(eves, in: zone, of: "_mia"), case .ofAnotherZone = try ring.key(eves, in: zone) else {
+            Issue.record("a key of another owner's zone was used")
+            return
+        }
+        guard case .key = try ring.key(mias, in: zone, of: "_mia") else {
+            Issue.record("the key of the zone was not found")
+            return
+        }
+        // Another device of the user has them from the text of all keys.
+        let other = EncryptionKeyRing(.file(EncryptedPosts.keyFile()), container: "iCloud.n")
+        try other.add(try ring.text())
+        #expect(try other.sealingKey(in: zone, of: "_mia").id == mias)
+        #expect(try EncryptionKey.parse(try ring.text { RecoveryLine.text(of: $0) }).count == 2)
+    }
+
+    /// Keys that earlier versions added name no owner.
+    @Test func keysWithoutAnOwnerStayValid() throws {
+        let zone = MirrorNames.shareZonePrefix + "1"
+        let key = Data(repeating: 7, count: 32).base64EncodedString(), later = Data(repeating: 8, count: 32).base64EncodedString()
+        let ring = EncryptionKeyRing(.file(EncryptedPosts.keyFile()), container: "iCloud.n")
+        try ring.add("tarn-key-3:\(zone):5:\(key)")
+        let before = try ring.sealingKey(in: zone, of: "_mia").id
+        try ring.add("tarn-key-3:\(zone):1:\(later)", ofShare: zone, of: "_mia")
+        #expect(try ring.sealingKey(in: zone, of: "_mia").id != before)
+        guard case .key = try ring.key(before, in: zone, of: "_mia") else {
+            Issue.record("values with the earlier key do not open")
+            return
+        }
     }
 
     @Test func malformedKeysOfSharesAreRefused() throws {

@@ -29,25 +29,44 @@ extension NSPersistentCloudKitContainer {
 
     /// Adds the keys of another device of the user, which decrypt its values. A sync that waited for them resumes.
     ///
-    /// A store of the shared database takes keys of other users' shares only, since the text comes from another user. A key of another user
-    /// that encrypts this user's own values, or those of a share of this user, would let that user read them.
+    /// The text has to be of a device of the user. Keys from the owner of a share are added with ``addEncryptionKeys(_:for:in:)``: a key of
+    /// another user that encrypts this user's own values, or those of a third user's share, would let that user read them.
     ///
-    /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device, or that of
-    ///   ``encryptionKeyText(for:in:)`` on a device of a share's owner.
+    /// - Parameter text: The result of ``encryptionKeyText(of:)`` or ``encryptionRecoveryText(of:)`` on that device.
     /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a store that is not synced; for a
-    ///   store of the shared database and a new key that is not one of another user's share; or for a file that cannot be written.
+    ///   store of the shared database and a new key; or for a file that cannot be written.
     public func addEncryptionKeys(_ text: String, to store: NSPersistentStore) throws {
         let mirror = try synced(store)
-        let ownZones: Set<String>? = try mirror.file.scope == .shared ? mirror.translated { try zonesOfOwnShares(withKeysIn: text) } : nil
-        try mirror.cloud.sealer.keys.add(text, besidesThoseOf: ownZones)
+        try mirror.cloud.sealer.keys.add(text, mayBeNew: mirror.file.scope != .shared)
         mirror.send(.pushArrived)
     }
 
-    /// Returns the zones of keys that the user's private stores have.
-    private func zonesOfOwnShares(withKeysIn text: String) throws -> Set<String> {
-        let files = allMirrors.map(\.file).filter { $0.scope == .private }
-        let zones = Set(try EncryptionKey.parse(text).compactMap(\.zone))
-        return try zones.filter { zone in try files.contains { try $0.zones.zone(ZoneID(zoneName: zone)) != nil } }
+    /// Adds the keys of another user's share, which its owner gave to this user. A sync that waited for them resumes.
+    ///
+    /// They decrypt and encrypt the values of this share only. A text with a key of any other zone is refused: the owner of one share could
+    /// give this user a key of their own for the share of another owner, and read the values that this user writes there.
+    ///
+    /// - Parameters:
+    ///   - text: The result of ``encryptionKeyText(for:in:)`` on a device of the share's owner.
+    ///   - share: The share whose owner the text is from, as this container fetched it.
+    ///   - store: The store of the shared database that the share was accepted into.
+    /// - Throws: `CocoaError` for text without keys or with a typing error, which it names by its line; for a key of another share; for a share
+    ///   that is not in the store; or for a file that cannot be written.
+    ///
+    /// Differs: Apple's container has no such call.
+    public func addEncryptionKeys(_ text: String, for share: CKShare, in store: NSPersistentStore) throws {
+        let mirror = try synced(store)
+        let zone = share.recordID.zoneID.wire
+        guard mirror.file.scope == .shared, let owner = zone.ownerRecordName,
+            try mirror.translated({ try mirror.file.zones.zone(zone) }) != nil
+        else {
+            throw CocoaError(
+                .persistentStoreOperation,
+                sentence:
+                    "The share is not one that another user shares with this store: accept it first, and fetch it with fetchShares(in:).")
+        }
+        try mirror.cloud.sealer.keys.add(text, ofShare: zone.zoneName, of: owner)
+        mirror.send(.pushArrived)
     }
 
     /// Creates a key that encrypts from now on, for example after a device was lost.
@@ -99,14 +118,17 @@ extension NSPersistentCloudKitContainer {
         mirror.storeChanged()
     }
 
-    /// Returns the keys of one share as text, for its participants, who add it with ``addEncryptionKeys(_:to:)`` to their store of the shared
-    /// database. The text is a secret: it decrypts the values of the share.
+    /// Returns the keys of one share as text, for its participants, who add it with ``addEncryptionKeys(_:for:in:)`` to their store of the
+    /// shared database. The text is a secret: it decrypts the values of the share.
     ///
     /// - Returns: Lines that begin with `tarn-key-3:`; empty for a share without a key of its own, see
     ///   ``createEncryptionKey(for:in:)``.
     /// - Throws: `CocoaError` for a store that does not sync; the error of reading the key file.
     public func encryptionKeyText(for share: CKShare, in store: NSPersistentStore) throws -> String {
-        try synced(store).cloud.sealer.keys.text(ofShare: share.recordID.zoneID.zoneName)
+        let mirror = try synced(store)
+        let zone = share.recordID.zoneID.wire
+        return try mirror.cloud.sealer.keys.text(
+            ofShare: zone.zoneName, of: mirror.file.scope == .shared ? zone.ownerRecordName : nil)
     }
 
     func synced(_ store: NSPersistentStore) throws -> StoreSync {

@@ -93,7 +93,9 @@ struct SyncDatabase: Sendable {
     }
 
     /// Where encrypted values of a zone belong.
-    func place(_ zone: ZoneID) -> RecordSealer.Place { RecordSealer.Place(environment: client.environment, zone: zone) }
+    func place(_ zone: ZoneID) -> RecordSealer.Place {
+        RecordSealer.Place(environment: client.environment, zone: zone, owner: client.scope == .shared ? zone.ownerRecordName : nil)
+    }
 
     func hasHomeZone() async throws -> Bool {
         let answer = try await client.lookupZones(ZonesLookupRequest(zones: [ZoneID(zoneName: MirrorNames.zone)]))

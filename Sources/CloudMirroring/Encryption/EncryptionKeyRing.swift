@@ -78,17 +78,20 @@ final class EncryptionKeyRing: Sendable {
     /// A share's zone may have a key of its own, which encrypts there.
     ///
     /// A file that was deleted while the ring held its keys is written again, so that their values can still be decrypted.
-    func sealingKey(in zone: String = "") throws -> (id: KeyID, key: SymmetricKey) {
-        try state.withLock { state in
+    ///
+    /// - Parameter owner: The owner of another user's zone; nil for a zone of this user.
+    func sealingKey(in zone: String = "", of owner: String? = nil) throws -> (id: KeyID, key: SymmetricKey) {
+        let names = Self.names(zone, owner)
+        return try state.withLock { state in
             if !state.isRead { try read(&state) }
             // A first key here would be a second key of the user, which other devices lack.
-            if lacksKey(state, zone) { throw Self.missingKey }
-            let isFirst = !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
+            if lacksKey(state, names) { throw Self.missingKey }
+            let isFirst = !state.entries.contains { Self.isUsable($0.value, names) }
             if let url, isFirst || state.durable == nil || state.durable != FileStamp(path: url.path) {
                 do {
                     let isReady = try isFirst ? false : synchronize(&state, url)
                     if !isReady {
-                        try update(&state, url) { keys in keys.contains { $0.zone == nil || $0.zone == zone } ? [] : [Self.newKey()] }
+                        try update(&state, url) { keys in keys.contains { Self.isUsable($0, names) } ? [] : [Self.newKey()] }
                     }
                 } catch let failure as CloudFailure {
                     throw failure
@@ -96,7 +99,7 @@ final class EncryptionKeyRing: Sendable {
                     throw CloudFailure(.accountTemporarilyUnavailable, "the file with the encryption keys cannot be written")
                 }
             }
-            guard let first = Self.encrypting(state.entries, zone) else {
+            guard let first = Self.encrypting(state.entries, names) else {
                 throw CloudFailure(.accountTemporarilyUnavailable, "the key file has no key")
             }
             return (first.id, first.key)
@@ -106,9 +109,19 @@ final class EncryptionKeyRing: Sendable {
     /// Whether a new key would be one that other devices lack.
     ///
     /// A device that has a key never waits for another one: anybody with write access can make a value that names an unknown key.
-    private func lacksKey(_ state: State, _ zone: String) -> Bool {
-        !state.missing.isEmpty && !state.entries.contains { $0.value.zone == nil || $0.value.zone == zone }
+    private func lacksKey(_ state: State, _ names: [String]) -> Bool {
+        !state.missing.isEmpty && !state.entries.contains { Self.isUsable($0.value, names) }
     }
+
+    /// The zones that keys of a zone name, the preferred ones first.
+    ///
+    /// Keys of another user's share name its owner, too: another owner can give a zone the same name. Those that earlier versions added do
+    /// not.
+    private static func names(_ zone: String, _ owner: String?) -> [String] {
+        owner.map { [EncryptionKey.zone(zone, of: $0), zone] } ?? [zone]
+    }
+
+    private static func isUsable(_ key: EncryptionKey, _ names: [String]) -> Bool { key.zone.map { names.contains($0) } ?? true }
 
     enum Found {
         case key(SymmetricKey)
@@ -117,7 +130,7 @@ final class EncryptionKeyRing: Sendable {
         case missing
     }
 
-    func key(_ id: KeyID, in zone: String) throws -> Found {
+    func key(_ id: KeyID, in zone: String, of owner: String? = nil) throws -> Found {
         try state.withLock { state in
             if !state.entries.contains(where: { $0.id == id }) { try readIfChanged(&state) }
             guard let entry = state.entries.first(where: { $0.id == id }) else {
@@ -125,7 +138,7 @@ final class EncryptionKeyRing: Sendable {
                 return .missing
             }
             state.missing.remove(id)
-            return entry.value.zone == nil || entry.value.zone == zone ? .key(entry.key) : .ofAnotherZone
+            return Self.isUsable(entry.value, Self.names(zone, owner)) ? .key(entry.key) : .ofAnotherZone
         }
     }
 
@@ -152,30 +165,49 @@ final class EncryptionKeyRing: Sendable {
     ///
     /// - Parameters:
     ///   - zone: The zone of a share, for its own keys; nil for all keys.
+    ///   - owner: The owner of another user's share.
     ///   - line: The form of a key.
-    func text(ofShare zone: String? = nil, _ line: (EncryptionKey) -> String = \.line) throws -> String {
+    func text(
+        ofShare zone: String? = nil, of owner: String? = nil, _ line: (EncryptionKey) -> String = \.line
+    ) throws -> String {
+        let names = zone.map { Self.names($0, owner) }
         let keys = try keys()
         let held = state.withLock { $0.entries.map(\.value) }
-        return (keys + held.filter { !keys.contains($0) }).filter { zone == nil || $0.zone == zone }.map { line($0) + "\n" }.joined()
+        return (keys + held.filter { !keys.contains($0) }).filter { key in
+            names.map { names in key.zone.map { names.contains($0) } ?? false } ?? true
+        }
+        .map { line($0) + "\n" }.joined()
     }
 
     /// Adds keys of another device after those that are there.
     ///
-    /// - Parameter ownZones: Zones of the user's own shares, for a text that another user may have made; else nil. The text may have keys of
-    ///   other shares only: any other new key could encrypt the values of this user, for example by a greater generation, and the other user
-    ///   could read them.
-    func add(_ text: String, besidesThoseOf ownZones: Set<String>? = nil) throws {
+    /// - Parameter mayBeNew: `false` for a text that another user may have made. A new key could encrypt the values of this user, or of the
+    ///   share of a third one, for example by a greater generation, and the other user could read them.
+    func add(_ text: String, mayBeNew: Bool = true) throws {
         let new = try EncryptionKey.parse(text)
         guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
         guard let url else { throw Self.given }
         try state.withLock { state in
             try update(&state, url) { keys in
-                if let ownZones {
-                    let isOwn = new.contains { key in !keys.contains(key) && (key.zone.map { ownZones.contains($0) } ?? true) }
-                    if isOwn { throw Self.notOfShare }
-                }
+                if !mayBeNew, new.contains(where: { !keys.contains($0) }) { throw Self.needsShare }
                 return new
             }
+        }
+    }
+
+    /// Adds keys of another user's share. They are used in its zone only, whichever zones the text names.
+    ///
+    /// - Throws: `CocoaError` for a text with a key of another zone.
+    func add(_ text: String, ofShare zone: String, of owner: String) throws {
+        let new = try EncryptionKey.parse(text)
+        guard !new.isEmpty else { throw EncryptionKey.unreadable("The text has no key") }
+        guard let url else { throw Self.given }
+        let bound = EncryptionKey.zone(zone, of: owner)
+        guard EncryptionKey.isShareZone(bound), !owner.contains("/"), new.allSatisfy({ $0.zone == zone || $0.zone == bound }) else {
+            throw Self.notOfShare
+        }
+        try state.withLock { state in
+            try update(&state, url) { _ in new.map { EncryptionKey(bytes: $0.bytes, generation: $0.generation, zone: bound) } }
         }
     }
 
@@ -187,7 +219,7 @@ final class EncryptionKeyRing: Sendable {
         try state.withLock { state in
             if !state.isRead { try read(&state) }
             // Another device's keys come first: the values of that device would stay unreadable.
-            if lacksKey(state, zone ?? "") { throw Self.missingKey }
+            if lacksKey(state, [zone ?? ""]) { throw Self.missingKey }
             try update(&state, url) { keys in
                 let generation = keys.filter { $0.zone == zone }.map(\.generation).max() ?? 0
                 guard generation < .max else { throw CocoaError(.fileWriteUnknown) }
@@ -197,9 +229,9 @@ final class EncryptionKeyRing: Sendable {
     }
 
     /// Devices that rotated at the same time choose the same one of their keys, once they have each other's.
-    private static func encrypting(_ all: [Entry], _ zone: String) -> Entry? {
-        let own = all.filter { $0.value.zone == zone }
-        let entries = own.isEmpty ? all.filter { $0.value.zone == nil } : own
+    private static func encrypting(_ all: [Entry], _ names: [String]) -> Entry? {
+        let own = names.lazy.map { name in all.filter { $0.value.zone == name } }.first { !$0.isEmpty }
+        let entries = own ?? all.filter { $0.value.zone == nil }
         guard let latest = entries.map(\.value.generation).max() else { return nil }
         let candidates = entries.filter { $0.value.generation == latest }
         return latest == 0 ? candidates.first : candidates.min { $0.id.text < $1.id.text }
@@ -209,12 +241,20 @@ final class EncryptionKeyRing: Sendable {
         EncryptionKey(bytes: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }, generation: generation, zone: zone)
     }
 
-    private static var notOfShare: CocoaError {
+    private static var needsShare: CocoaError {
         CocoaError(
             .persistentStoreOperation,
             userInfo: [
                 NSLocalizedDescriptionKey:
-                    "A store of the shared database takes keys of other users' shares only; add keys of the user's own devices to the store of the private database."
+                    "Add the keys of another user's share with addEncryptionKeys(_:for:in:), and keys of the user's own devices to the store of the private database."
+            ])
+    }
+
+    private static var notOfShare: CocoaError {
+        CocoaError(
+            .persistentStoreOperation,
+            userInfo: [
+                NSLocalizedDescriptionKey: "The text has a key that is not one of the share: request the keys from the share's owner."
             ])
     }
 

@@ -51,7 +51,8 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     let bytes: [UInt8]
     /// How many rotations preceded the key; 0 for a first key of a device. The greatest generation encrypts.
     var generation: UInt32 = 0
-    /// The zone of the share whose values alone the key encrypts and decrypts; nil for all zones.
+    /// The zone of the share whose values alone the key encrypts and decrypts; nil for all zones. That of another user's share has its owner:
+    /// see ``zone(_:of:)``.
     var zone: String?
 
     var description: String { "•••" }
@@ -75,6 +76,9 @@ struct EncryptionKey: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     static func isShareZone(_ name: String) -> Bool {
         name.hasPrefix(MirrorNames.shareZonePrefix) && !name.contains { $0 == ":" || $0.isNewline }
     }
+
+    /// The name of another user's zone with its owner, which is behind the last slash. Record names of users have none.
+    static func zone(_ name: String, of owner: String) -> String { "\(name)/\(owner)" }
 
     private init?(line: String) {
         var text = line[...]

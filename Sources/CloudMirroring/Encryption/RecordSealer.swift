@@ -27,10 +27,13 @@ struct RecordSealer: Sendable {
         var environment: String
         /// The name of the zone. Its owner and participants have different names of the owner.
         var zone: String
+        /// The owner of another user's zone, whose keys this device uses there; nil for zones of this user. Values do not name it.
+        var owner: String?
 
-        init(environment: CloudEnvironment, zone: ZoneID) {
+        init(environment: CloudEnvironment, zone: ZoneID, owner: String? = nil) {
             self.environment = environment.rawValue
             self.zone = zone.zoneName
+            self.owner = owner
         }
     }
 
@@ -146,7 +149,7 @@ struct RecordSealer: Sendable {
     }
 
     func seal(_ bytes: [UInt8], number: UInt64, of recordName: String, _ field: String, in place: Place) throws -> [UInt8] {
-        let (id, key) = try keys.sealingKey(in: place.zone)
+        let (id, key) = try keys.sealingKey(in: place.zone, of: place.owner)
         let header = [Self.version] + id.bytes + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
         let box = try AES.GCM.seal(bytes, using: key, authenticating: context("tarn value 3", recordName, field, place) + header)
         return header + Array(box.nonce) + box.ciphertext + box.tag
@@ -166,7 +169,7 @@ struct RecordSealer: Sendable {
         }
         let id = EncryptionKeyRing.KeyID(bytes: Array(sealed[1..<Self.keyBytes]))
         let key: SymmetricKey
-        switch try keys.key(id, in: place.zone) {
+        switch try keys.key(id, in: place.zone, of: place.owner) {
         case .key(let found): key = found
         case .ofAnotherZone: return .unreadable(.damaged)
         case .missing: return .unreadable(.missingKey(id.text))
@@ -192,7 +195,7 @@ struct RecordSealer: Sendable {
     func sealPieces(of content: LongValue, of recordName: String, _ field: String, in place: Place, _ write: ([UInt8]) throws -> Void)
         throws
     {
-        let (id, key) = try keys.sealingKey(in: place.zone)
+        let (id, key) = try keys.sealingKey(in: place.zone, of: place.owner)
         let pieces = try SealedPieces(id, key, context: context("tarn pieces 4", recordName, field, place), byteCount: content.byteCount)
         try write(pieces.header)
         var number: UInt64 = 0
@@ -213,7 +216,7 @@ struct RecordSealer: Sendable {
     ) throws -> UnreadableReason? {
         guard let header = SealedPieces.Header(sealed) else { return .damaged }
         let key: SymmetricKey
-        switch try keys.key(header.keyID, in: place.zone) {
+        switch try keys.key(header.keyID, in: place.zone, of: place.owner) {
         case .key(let found): key = found
         case .ofAnotherZone: return .damaged
         case .missing: return .missingKey(header.keyID.text)

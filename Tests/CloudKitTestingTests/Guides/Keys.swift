@@ -33,11 +33,12 @@ func rotateKeys(of container: NSPersistentCloudKitContainer, _ store: NSPersiste
 
 func giveShareAKey(
     _ share: CKShare, of container: NSPersistentCloudKitContainer, _ store: NSPersistentStore,
-    to participant: NSPersistentCloudKitContainer, _ sharedStore: NSPersistentStore
+    to participant: NSPersistentCloudKitContainer, _ sharedStore: NSPersistentStore, _ acceptedShare: CKShare
 ) async throws {
     try await container.createEncryptionKey(for: share, in: store)  // the values of its zone are encrypted again
     let text = try container.encryptionKeyText(for: share, in: store)  // for the participants
-    try participant.addEncryptionKeys(text, to: sharedStore)  // on a participant's device
+    // On a participant's device, with the share that this device fetched:
+    try participant.addEncryptionKeys(text, for: acceptedShare, in: sharedStore)
 }
 
 func approveDevice(
