@@ -137,4 +137,18 @@ import Testing
         let moved = try sealer().sealed(found, versions: [:], in: share)
         #expect(try opened(moved, in: share).fields["CD_mood"] == newer.fields["CD_mood"])
     }
+
+    /// A server chooses the names: one with a line end would be read as the state of another field.
+    @Test func valuesOfANewerModelWaitForTheirKey() throws {
+        let other = try sealer("tarn-key-1:" + Data(repeating: 8, count: 32).base64EncodedString())
+        let forged = "CD_mood 0 -\nCD_content 9 - damaged"
+        let newer = record([
+            "CD_mood": Field(.string("new"), isEncrypted: true), forged: Field(.string("new"), isEncrypted: true),
+        ])
+        let found = try opened(try other.sealed(newer, versions: [:], in: Self.home))
+        #expect(found.fields["CD_mood"] == nil)
+        #expect(found.fieldStates.quarantined.map(\.field) == ["CD_mood"])
+        #expect(found.fieldStates.missingKeys.count == 1)
+        #expect(found.fieldStates.awaitsValues)
+    }
 }

@@ -3,6 +3,7 @@
 
 import CloudInProcess
 import CloudKit
+import CloudWire
 import CoreData
 import Foundation
 import ManagedModel
@@ -120,5 +121,49 @@ import Testing
         try await sharers.sync()
         #expect(try values(sharers.mia, "text", "firstName", "lastName") == ["Lake", "Eva", "Lee"])
         for device in [sharers.phone, sharers.bo] { #expect(try values(device, "content", "author") == ["Lake", "Eva Lee"]) }
+    }
+    /// The phone neither knows the attribute nor has its key: a record without the value would take it from the tablet.
+    @Test func anEarlierVersionSharesNoEncryptedValueOfALaterOneWithoutItsKey() async throws {
+        var later = Posts.model
+        later.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        later.entities[0].attributes[later.entities[0].attributes.count - 1].allowsCloudEncryption = true
+        let cloud = try InProcessCloud()
+        let tablet = try Device.sharing(
+            "tablet", try await cloud.addUser("mia", device: "tablet"), model: later, keys: EncryptedPosts.keyFile())
+        let phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), keys: EncryptedPosts.keyFile())
+        try tablet.edit { $0.insert("Post", ["title": "Trip", "mood": "happy"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(try phone.unreadable == ["CD_mood missingKey"])
+        let refused = await #expect(throws: CKError.self) { _ = try await phone.share("Trip") }
+        #expect(refused?.code == .invalidArguments)
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try tablet.text("mood", of: "Trip") == "happy")
+
+        try phone.container.addEncryptionKeys(try tablet.container.encryptionKeyText(of: tablet.own), to: phone.own)
+        try await phone.sync()
+        #expect(try phone.unreadable == [])
+        _ = try await phone.share("Trip")
+        for _ in 0..<2 { for device in [phone, tablet] { try await device.sync() } }
+        #expect(try tablet.text("mood", of: "Trip") == "happy")
+        let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
+        #expect(posts.map { $0.fields["CD_mood"]?.isEncrypted } == [true])
+    }
+
+    /// The user gives the value up.
+    @Test func anEarlierVersionSharesAnObjectWhoseLaterValueIsReplaced() async throws {
+        var later = Posts.model
+        later.entities[0].attributes.append(Attribute(name: "mood", type: .string))
+        later.entities[0].attributes[later.entities[0].attributes.count - 1].allowsCloudEncryption = true
+        let cloud = try InProcessCloud()
+        let tablet = try Device.sharing(
+            "tablet", try await cloud.addUser("mia", device: "tablet"), model: later, keys: EncryptedPosts.keyFile())
+        let phone = try Device.sharing("phone", try await cloud.addDevice("phone", of: "mia"), keys: EncryptedPosts.keyFile())
+        try tablet.edit { $0.insert("Post", ["title": "Trip", "mood": "happy"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        try await phone.container.resolveUnreadableValues(of: [try phone.postID("Trip")], by: .replace)
+        #expect(try phone.unreadable == [])
+        _ = try await phone.share("Trip")
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(try phone.dump.contains("title Trip"))
     }
 }

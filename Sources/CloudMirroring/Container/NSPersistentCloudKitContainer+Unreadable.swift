@@ -30,7 +30,7 @@ extension NSPersistentCloudKitContainer {
 
         /// The object.
         public let objectID: NSManagedObjectID
-        /// The name of the attribute.
+        /// The name of the attribute; that of the field on the server for an attribute that only a later version of the model has.
         public let attributeName: String
         /// The record on the server.
         public let recordID: CKRecord.ID

@@ -97,10 +97,13 @@ struct RecordSealer: Sendable {
         for (name, field) in received.fields where field.isEncrypted && !known.contains(name) {
             guard case .bytes(let sealed)? = field.value else { continue }
             record.fields[name] = nil
-            if case .opened(let bytes, _, _) = try open(sealed, of: record.recordName, name, in: place),
-                case .value(let value)? = SealedContent(bytes)
-            {
-                record.fields[name] = Field(value, isEncrypted: true)
+            switch try open(sealed, of: record.recordName, name, in: place) {
+            case .opened(let bytes, _, _):
+                if case .value(let value)? = SealedContent(bytes) { record.fields[name] = Field(value, isEncrypted: true) }
+            case .unreadable(.missingKey(let key)):
+                // A copy of the record without the field would lose it.
+                if FieldStates.isName(name) { found[name] = FieldStates.Entry(version: 0, problem: .missingKey(key)) }
+            case .unreadable: break
             }
         }
         record.fieldStates = found

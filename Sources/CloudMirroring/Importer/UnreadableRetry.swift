@@ -22,8 +22,7 @@ struct UnreadableRetry: Sendable {
         let now = sync.environment.now()
         let last = sync.state.withLock { $0.importer.unreadableRetried }
         let isDue = RetryPolicy.retriesQuarantined(secondsSinceLast: last.map { now.timeIntervalSince($0) })
-        // Only the key of an encrypted value can arrive earlier.
-        guard isDue || sync.file.mapping.hasEncryptedFields else { return }
+        // The key of an encrypted value may arrive earlier, also that of an attribute which only a later version of the model has.
         let keys = database.sealer.keys
         // The status has the number of the shown objects, and that of the withheld ones.
         guard sync.state.withLock({ $0.details.unreadableCount > 0 || $0.details.withheldCount > 0 }) else {

@@ -21,7 +21,8 @@ package enum UnreadableReason: Hashable, Sendable {
 /// A device that encrypts a value gives it the number after the highest one that it knows of the field. On an honest server the numbers of
 /// a field only rise, since a save needs the record's current change tag.
 ///
-/// Keys are the names of inline fields, also for a value that is in an asset.
+/// Keys are the names of inline fields, also for a value that is in an asset. An encrypted field that only a later version of the model has is
+/// among them as long as its key is missing.
 package struct FieldStates: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         /// The highest number that this device has accepted; 0 for a value of the formats without numbers.
@@ -48,6 +49,9 @@ package struct FieldStates: Hashable, Sendable {
     package private(set) var entries: [String: Entry] = [:]
 
     package init() {}
+
+    /// Whether ``text`` can have the name of a field, which the server chooses for fields of later versions of the model.
+    package static func isName(_ field: String) -> Bool { !field.isEmpty && field.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
     package subscript(field: String) -> Entry? {
         get { entries[field] }

@@ -93,6 +93,11 @@ extension Record {
             entry.setQuarantinedVersion(found[field])
             settled[field] = entry
         }
+        // Fields of later versions of the model.
+        for (field, entry) in found.entries where settled[field] == nil {
+            guard case .missingKey(let key)? = entry.problem else { continue }
+            settled[field] = FieldStates.Entry(version: 0, problem: .missingKey(key))
+        }
         return (settled, unordered)
     }
 

@@ -106,8 +106,12 @@ struct UnreadableValues: FileTransactions {
                 guard let number = try reader(writer).zone(of: key), var state = try reader(writer).record(of: key),
                     state.fieldStates.hasQuarantined
                 else { continue }
+                let fieldNames = Set(mapping.entities[key.entityIndex]?.properties.map(\.fieldName) ?? [])
                 for (field, reason) in state.fieldStates.quarantined {
-                    if isReplacing {
+                    if isReplacing, !fieldNames.contains(field) {
+                        // This device has no value of an attribute that only a later version of the model has.
+                        state.fieldStates[field] = nil
+                    } else if isReplacing {
                         state.fieldStates[field]?.isReplacing = true
                     } else if reason == .stale {
                         state.fieldStates[field] = FieldStates.Entry(version: 0, problem: .stale)
