@@ -9,6 +9,8 @@ import CloudWire
 /// - `DELETE_SELF`: the source is deleted with its target, and so on. The target may be missing when the source is saved, but the batch that
 ///   saves the source does not delete it: then the save is rejected, so that no source outlives a deletion that it was not part of.
 ///
+/// A save with a new `VALIDATE` reference is rejected as well if the batch deletes the target with another record.
+///
 /// The batch counts as a whole: a target may come with its sources, and be deleted with them, in any order. Both ends are in one zone.
 ///
 /// Source: *CloudKit Web Services Reference*, "Reference Dictionary", "Data Size Limits".
@@ -188,6 +190,11 @@ struct ReferenceCheck {
         }
         if purpose.validatesSaves {
             for name in try savesWithDeletedTargets(batch, cascade.names) { refused[name] = Self.deletedTarget }
+            // A stored reference would have kept its target: these are new, and their targets are deleted with others.
+            for (name, record) in batch.saved where refused[name] == nil {
+                let isBroken = record.links.contains { $0.action == .validate && cascade.names.contains($0.target) }
+                if isBroken { refused[name] = Self.missingTarget }
+            }
         }
         // A name has one operation: it is saved or deleted.
         for (index, name) in names.enumerated() {
@@ -204,6 +211,8 @@ struct ReferenceCheck {
         }
         return !refused.isEmpty
     }
+
+    private static let missingTarget = WireError(.validatingReferenceError, "the target of a VALIDATE reference does not exist")
 
     private static let deletedTarget = WireError(
         .validatingReferenceError,

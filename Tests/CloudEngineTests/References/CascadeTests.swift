@@ -65,7 +65,9 @@ import Testing
                 }
                 for index in held { isAccepted[index] = false }
                 if !held.isEmpty { continue }
-                let late = savesWithDeletedTargets(saved, deleted, &gone)
+                // No stored record refers to the target, which is deleted with another one.
+                let broken = saved.filter { _, links in links.contains { $0.action == .validate && gone.contains($0.target) } }.keys
+                let late = savesWithDeletedTargets(saved, deleted, &gone).union(broken)
                 for index in operations.indices {
                     if case .save(let name, _) = operations[index], late.contains(name) { isAccepted[index] = false }
                 }
@@ -106,7 +108,8 @@ import Testing
         return .plant(name, ["links": .list(references, of: .reference)])
     }
 
-    /// Fails also if a save is accepted whose `DELETE_SELF` target the batch deletes, in any order of the two.
+    /// Fails also if a save is accepted whose `DELETE_SELF` target the batch deletes, or whose `VALIDATE` target it deletes with another record,
+    /// in any order of the two.
     @Test(arguments: 1...12)
     func aBatchComesToWhatTheModelSays(_ seed: Int) async throws {
         var random = Random(state: UInt64(seed) &* 0x9E37_79B9_7F4A_7C15)

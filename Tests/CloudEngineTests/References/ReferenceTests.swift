@@ -116,6 +116,23 @@ extension Record {
         #expect(try await bench.lookup("s", "t").map(\.word) == [isStored ? "NOT_FOUND" : "saved", "NOT_FOUND"])
     }
 
+    /// The request deletes the target with the record that the target refers to. Nothing stored refers to the target.
+    @Test(arguments: [false, true], [false, true])
+    func aReferenceToARecordOfACascadeIsNotSaved(deletionComesFirst: Bool, isStored: Bool) async throws {
+        let bench = try await Bench.withGarden()
+        try await bench.modify(.init(.create, .plant("root")), .init(.create, .plant("leaf", .deleteSelf, to: "root")))
+        if isStored { try await bench.modify(.init(.create, .plant("s"))) }
+        let save = RecordOperation(.forceUpdate, .plant("s", .validate, to: "leaf"))
+        let deletion = RecordOperation(.forceDelete, .plant("root"))
+        let results = try await bench.modify(deletionComesFirst ? [deletion, save] : [save, deletion], atomic: false)
+        let words = ["VALIDATING_REFERENCE_ERROR", "deleted"]
+        #expect(results.map(\.word) == (deletionComesFirst ? words.reversed() : words))
+        #expect(try await bench.lookup("root", "leaf", "s").map(\.word) == ["NOT_FOUND", "NOT_FOUND", isStored ? "saved" : "NOT_FOUND"])
+        // No reference keeps a later record of the name.
+        try await bench.modify(.init(.create, .plant("leaf")))
+        #expect(try await bench.modify(.init(.forceDelete, .plant("leaf"))).map(\.word) == ["deleted"])
+    }
+
     /// Each save relies on the one before it, so all are rejected in one round, however many there are.
     @Test func aChainOfSavedSourcesIsDeletedWithItsRoot() async throws {
         let bench = try await Bench.withGarden()
