@@ -267,7 +267,7 @@ import Testing
     ) async throws -> Set<String> {
         let checked = try await bench.read { engine, view, _ in
             var reasons: Set<String> = []
-            _ = try engine.findObstacles(to: parts, after: nil, in: view, &reasons)
+            _ = try engine.removalObstacles.find(to: parts, after: nil, in: view, &reasons)
             guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
             return try CheckedChanges(allOf: view)
         }
@@ -275,7 +275,7 @@ import Testing
         return try await bench.read { engine, view, _ in
             var reasons: Set<String> = []
             var changes = checked
-            while try !engine.findLaterObstacles(to: parts, &changes, in: view, &reasons) {}
+            while try !engine.laterObstacles.find(to: parts, &changes, in: view, &reasons) {}
             return reasons
         }
     }
@@ -332,13 +332,13 @@ import Testing
         #expect(try await bench.modify(trees + [Self.note("n", ["bed": Self.reference("bed139", .validate)])]).count == 61)
         let (isCurrent, reasons) = try await bench.read { engine, view, _ in
             var (changes, reasons) = (checked, Set<String>())
-            return (try engine.findLaterObstacles(to: Self.bedType, &changes, in: view, &reasons), reasons)
+            return (try engine.laterObstacles.find(to: Self.bedType, &changes, in: view, &reasons), reasons)
         }
         #expect(!isCurrent)
         #expect(reasons == [])
         let all = try await bench.read { engine, view, _ in
             var (changes, reasons) = (checked, Set<String>())
-            while try !engine.findLaterObstacles(to: Self.bedType, &changes, in: view, &reasons) {}
+            while try !engine.laterObstacles.find(to: Self.bedType, &changes, in: view, &reasons) {}
             return reasons
         }
         #expect(all == [Self.held])
