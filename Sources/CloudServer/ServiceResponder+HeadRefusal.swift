@@ -24,7 +24,9 @@ extension ServiceResponder {
     ///
     /// - Returns: Nil for a request that may be admitted. A page's requests are admitted: its scripts need the headers of its origin.
     private func refusal(of head: HTTPRequestHead, from address: SocketAddress?) -> HeadRefusal? {
-        guard service.admission.isPressed, head.method == .POST || head.method == .GET, !head.headers.contains(name: "origin")
+        guard service.admission.isPressed, head.method == .POST || head.method == .GET, !head.headers.contains(name: "origin"),
+            // The responder refuses it.
+            !head.headers.contains(where: { CombiningMarks.areExcessive(in: $0.value) })
         else { return nil }
         let start = ContinuousClock.now
         let parts = head.uri.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1)

@@ -42,10 +42,22 @@ package struct ServiceResponder: HTTPResponder {
     }
 
     package func respond(to request: Request, context: ServiceContext) async throws -> Response {
+        // First, since each comparison of such a header takes long.
+        guard !Self.hasExcessiveMarks(request) else {
+            var response = text("A header has at most \(CombiningMarks.inARowMax) combining marks in a row.", .badRequest)
+            SecurityHeaders.add(to: &response.headers, isSecure: speaksTLS)
+            return request.method == .head ? response.createHeadResponse() : response
+        }
         var response = try await answer(to: request, context)
         SecurityHeaders.add(to: &response.headers, isSecure: scheme(of: request) == "https")
         // A client parses bytes after the response to HEAD as the next response: an error must not have a body either.
         return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    /// Request targets are ASCII: other ones are refused by the HTTP decoder.
+    private static func hasExcessiveMarks(_ request: Request) -> Bool {
+        request.headers.contains { CombiningMarks.areExcessive(in: $0.value) }
+            || request.head.authority.map { CombiningMarks.areExcessive(in: $0) } == true
     }
 
     private func answer(to request: Request, _ context: ServiceContext) async throws -> Response {

@@ -160,6 +160,17 @@ import Testing
         }
     }
 
+    /// A comparison of such text takes time of the square of its length.
+    @Test(arguments: ["Cookie", "Origin", "X-Forwarded-Proto", "X-Tarn-Capabilities"])
+    func aHeaderOfCombiningMarksIsRejected(_ name: String) async throws {
+        try await LiveServer.run { server in
+            let raw = try RawConnection(port: server.port)
+            let marks = "a" + String(repeating: "\u{301}", count: 1000)
+            await raw.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\(name): \(marks)\r\nConnection: close\r\n\r\n")
+            #expect(try await raw.readToEnd().hasPrefix("HTTP/1.1 400 "))
+        }
+    }
+
     @Test func aBodyOverTheLimitIsRejected() async throws {
         var limits = Limits()
         limits.requestBodyBytes = 1000

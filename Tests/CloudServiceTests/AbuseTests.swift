@@ -64,6 +64,30 @@ import Testing
         #expect(await send(village, "GET", path, token: token).status == 200, "the network's other users are not locked out")
     }
 
+    // MARK: Text
+
+    /// A comparison of such text takes time of the square of its length, and anybody may send it.
+    @Test(arguments: ["\u{301}", #"\u0323"#])
+    func textOfCombiningMarksIsRefusedBeforeItIsCompared(_ mark: String) async throws {
+        let village = try Village()
+        let marks = String(repeating: mark, count: 1000)
+        let filter = #"{"fieldName":"a","comparator":"a\#(marks)","fieldValue":{"value":1}}"#
+        let body = Array(#"{"query":{"recordType":"Plant","filterBy":[\#(filter)]}}"#.utf8)
+        let answer = await send(village, "POST", "/database/1/\(Village.container)/development/public/records/query", body)
+        #expect(answer.status == 400)
+        let error = try WireError(json: answer.body)
+        #expect(error.reason.contains("combining marks"))
+        #expect(error.nativeCode == .limitExceeded)
+    }
+
+    @Test func itemsOfCombiningMarksAreSkipped() {
+        let marks = "y" + String(repeating: "\u{301}", count: 1000)
+        let items = QueryItems("a=1&\(marks)=2&c=\(QueryItems.encode(marks))&d=4")
+        #expect(items.all.map { $0.name } == ["a", "d"])
+        // A form has texts of a person, and none of them is left out.
+        #expect(QueryItems(form: Array("c=\(marks)&\(marks)=2".utf8)).all.map { $0.name } == ["c"])
+    }
+
     // MARK: Streams
 
     /// Opens push streams of a public database without an account, and returns those that were accepted.

@@ -81,10 +81,11 @@ struct MultipartReader: Sendable {
                     return file
                 }
                 guard end - decided <= Self.headBytesMax else { throw Self.unreadable }
-                let head = String(decoding: rest[decided..<end], as: UTF8.self).lowercased()
+                // As bytes: a search in text takes long if it has many combining marks.
+                let head = Array(String(decoding: rest[decided..<end], as: UTF8.self).lowercased().utf8)
                 // The empty line's end may be the beginning of the next boundary.
                 try decide(upTo: end + 2)
-                state = head.contains("filename") || !head.contains("content-disposition") ? .file : .between
+                state = head.contains(Self.fileName) || !head.contains(Self.disposition) ? .file : .between
                 if state == .file { try decide(upTo: decided + 2) }
             case .file:
                 guard let place = find(delimiter) else {
@@ -102,6 +103,8 @@ struct MultipartReader: Sendable {
     }
 
     private static let closing = Array("--".utf8)
+    private static let fileName = Array("filename".utf8)
+    private static let disposition = Array("content-disposition".utf8)
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
     private mutating func decide(upTo end: Int) throws(WireError) {

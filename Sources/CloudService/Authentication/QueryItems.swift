@@ -9,18 +9,23 @@ package struct QueryItems: Hashable, Sendable {
     private var items: [String: String] = [:]
 
     /// Decodes percent signs. A plus stays a plus: tokens are in Base64 for some clients, and not all of them encode it.
-    /// Of items with the same name the first counts; unreadable ones are skipped.
-    package init(_ query: String) {
+    /// Of items with the same name the first counts; unreadable ones, and those with ``CombiningMarks`` in excess, are skipped.
+    package init(_ query: String) { add(query) { !CombiningMarks.areExcessive(in: $0) } }
+
+    /// - Parameter isAccepted: Decides on values. A name in excess is never one that is looked for.
+    private mutating func add(_ query: String, isAccepted: (String) -> Bool) {
         for item in query.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count > 1 ? parts[1] : "") else { continue }
+            guard let name = Self.decode(parts[0]), !CombiningMarks.areExcessive(in: name),
+                let value = Self.decode(parts.count > 1 ? parts[1] : ""), isAccepted(value)
+            else { continue }
             if items[name] == nil { items[name] = value }
         }
     }
 
     /// Reads the body of a form that a browser sent: as above, but a plus is a space.
     package init(form: [UInt8]) {
-        self.init(String(decoding: form.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self))
+        add(String(decoding: form.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)) { _ in true }
     }
 
     /// Reads the body of a form, unless it has too many items. They are counted before one of them is decoded.

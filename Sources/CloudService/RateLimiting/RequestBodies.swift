@@ -13,7 +13,7 @@ struct RequestBodies: Sendable {
     /// A body takes memory as it arrives, not when its length is announced. A time limit ends slow bodies.
     ///
     /// - Throws: `WireError` with `.quotaExceeded` for more than `limit` bytes, `.badRequest` for more values than
-    ///   `Limits.valuesPerRequest`, `.tryAgainLater` without room, and for a body that takes too long.
+    ///   `Limits.valuesPerRequest` and for ``CombiningMarks`` in excess, `.tryAgainLater` without room, and for a body that takes too long.
     func collect(_ request: ServiceRequest, atMost limit: Int, _ lease: RequestMemory.Lease) async throws -> [UInt8] {
         func tooLarge() -> WireError {
             WireError(.quotaExceeded, "a request of this kind has at most \(limit) bytes", nativeCode: .limitExceeded)
@@ -51,6 +51,10 @@ struct RequestBodies: Sendable {
         let elementsMax = max(limits.elementsPerList, Self.otherElementsMax)
         if values > elementsMax, JSONShape.longestList(in: body) > elementsMax {
             throw WireError(.badRequest, "a list has at most \(elementsMax) elements", nativeCode: .limitExceeded)
+        }
+        guard !CombiningMarks.areExcessive(inJSON: body) else {
+            throw WireError(
+                .badRequest, "a text has at most \(CombiningMarks.inARowMax) combining marks in a row", nativeCode: .limitExceeded)
         }
         try lease.take(values * RequestMemory.bytesPerValue)
         return body
