@@ -305,6 +305,32 @@ import Testing
         try await bench.store.setQuota(nil, ofUser: "mia")
         #expect(try await save("third") == "QUOTA_EXCEEDED")
     }
+
+    /// A request of a few bytes can name a record with thousands of assets many times.
+    @Test func aRequestGetsReceiptsForAsManyAssetsAsARecordMayHave() async throws {
+        var limits = Limits()
+        limits.recordBytes = 1000
+        let bench = try await Bench.withGarden(limits: limits)
+        let photo = try await upload(bench, 1, count: 3)
+        // Ten checksums of 64 bytes, and the sizes.
+        try await bench.modify(
+            RecordOperation(.create, .plant("p", ["photos": .list(Array(repeating: photo, count: 10), of: .asset)])))
+        let request = RereferenceAssetsRequest(
+            zoneID: Bench.garden, assets: Array(repeating: .init(recordName: "p", fieldName: "photos"), count: 4))
+        let results = try await bench.write { try $0.rereferenceAssets(request, in: $1, $2).response.assets }
+        var receipts: [String?] = []
+        var errors: [AppErrorCode?] = []
+        for result in results {
+            switch result {
+            case .asset: Issue.record("the field has a list")
+            case .list(let assets): receipts += assets.map(\.receipt)
+            case .failure(_, _, let error): errors.append(error.nativeCode)
+            }
+        }
+        #expect(receipts.count == 20)
+        #expect(Set(receipts).count == 2, "one receipt for each file of a field")
+        #expect(errors == [.limitExceeded, .limitExceeded])
+    }
 }
 
 private struct SplitMix {

@@ -51,7 +51,8 @@ package struct AssetRequests: Sendable {
 
     /// Gives assets of records receipts, by which they can be stored in other records of the database.
     ///
-    /// The receipt expires as that of an upload does, and keeps the file until then.
+    /// The receipt expires as that of an upload does, and keeps the file until then. One request gets receipts for as many assets as a record
+    /// may have: a record may have thousands of them, and a request may name it many times.
     ///
     /// Source: *CloudKit Web Services Reference*, "Rereferencing Assets".
     package func rereference(
@@ -66,6 +67,7 @@ package struct AssetRequests: Sendable {
         let shares = sharing.isParticipant ? try unit.shareNames(ofRecords: Array(stored.keys), in: zone.key) : [:]
         let addresses = AssetAddresses(sealer: sealer, call, secondsValid: limits.assetDownloadSeconds)
         var uploads: [StoredUpload] = []
+        var room = limits.recordBytes
         let results: [RereferenceAssetsResponse.Result] = try request.assets.map { item in
             func failure(_ error: WireError) -> RereferenceAssetsResponse.Result {
                 .failure(recordName: item.recordName, fieldName: item.fieldName, error)
@@ -76,18 +78,29 @@ package struct AssetRequests: Sendable {
                 return failure(WireError(.notFound, "record not found"))
             }
             guard try access.allows(.read, record) else { return failure(access.refusal) }
+            guard room > 0 else { return failure(Self.tooManyReceipts) }
+            // Elements with one file share its receipt.
+            var receipts: [String: String] = [:]
             func withReceipt(_ asset: AssetValue) -> AssetValue {
+                var shown = addresses.withDownload(asset)
+                if let receipt = receipts[asset.fileChecksum] {
+                    shown.receipt = receipt
+                    return shown
+                }
                 let file = StoredAsset(checksum: asset.fileChecksum, size: asset.size)
                 let upload = StoredUpload(
                     id: call.makeIdentifier(), recordName: item.recordName, fieldName: item.fieldName, asset: file, created: call.now)
                 uploads.append(upload)
-                var shown = addresses.withDownload(asset)
+                receipts[asset.fileChecksum] = upload.id
                 shown.receipt = upload.id
                 return shown
             }
             switch record.fields[item.fieldName]?.value {
-            case .asset(let asset): return .asset(withReceipt(asset))
+            case .asset(let asset):
+                room -= RecordSize.bytes(of: FieldValue.asset(asset))
+                return .asset(withReceipt(asset))
             case .list(let elements, of: .asset):
+                room -= RecordSize.bytes(of: FieldValue.list(elements, of: .asset))
                 return .list(elements.compactMap { if case .asset(let asset) = $0 { withReceipt(asset) } else { nil } })
             default: return failure(WireError(.notFound, "the record has no asset in this field"))
             }
@@ -99,4 +112,7 @@ package struct AssetRequests: Sendable {
         }
         return Outcome(RereferenceAssetsResponse(assets: results))
     }
+
+    private static let tooManyReceipts = WireError(
+        .badRequest, "the assets of one request are too many: request receipts for fewer fields", nativeCode: .limitExceeded)
 }
