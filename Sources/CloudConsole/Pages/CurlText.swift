@@ -15,7 +15,13 @@ enum CurlText {
     }
 
     /// One word for a POSIX shell.
-    static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: #"'\''"#))'" }
+    ///
+    /// Of bytes: a quotation mark with a combining mark is another character of Swift, and ends the word in a shell.
+    static func quoted(_ text: String) -> String {
+        let (quote, escaped) = (UInt8(ascii: "'"), Array(#"'\''"#.utf8))
+        let bytes = text.utf8.flatMap { $0 == quote ? escaped : [$0] }
+        return "'\(String(decoding: bytes, as: UTF8.self))'"
+    }
 }
 
 /// JSON with line breaks.

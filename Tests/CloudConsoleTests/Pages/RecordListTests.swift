@@ -216,6 +216,12 @@ import Testing
         #expect(await get("field=title&comparator=EQUALS&value=it's").contains(#"it&#39;\&#39;&#39;s"#))
     }
 
+    /// A link to a list, with a filter of an attacker, shows a command that an operator may copy.
+    @Test func aQuotationMarkWithACombiningMarkDoesNotEndAWordOfACommand() {
+        #expect(CurlText.quoted("it's") == #"'it'\''s'"#)
+        #expect(CurlText.quoted("x'\u{301};id;'\u{301}").utf8.elementsEqual("'x'\\''\u{301};id;'\\''\u{301}'".utf8))
+    }
+
     // MARK: Bulk changes
 
     @Test func selectedRecordsAreDeletedAfterAConfirmation() async throws {
