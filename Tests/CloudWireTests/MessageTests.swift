@@ -48,6 +48,15 @@ import Testing
         #expect(identity.name.phoneticRepresentation?.givenName == "Sharn")
     }
 
+    /// Clients add up the sizes of a record's assets, of which each takes more than eight bytes of a message.
+    @Test func sizesOfAllAssetsOfAMessageAddUpWithoutOverflow() throws {
+        func asset(_ size: Int64) -> [UInt8] { Array(#"{"size":\#(size),"fileChecksum":""}"#.utf8) }
+        let most = UntrustedNumber.assetBytesMax
+        #expect(try AssetValue(json: asset(most)).size == most)
+        #expect(throws: JSONFault.self) { try AssetValue(json: asset(most + 1)) }
+        #expect(!most.multipliedReportingOverflow(by: Int64(Limits.messageBytes / 8)).overflow)
+    }
+
     /// A server hides record names of participants from each other.
     @Test(arguments: [
         UserIdentity(userRecordName: ""), UserIdentity(userRecordName: "", name: NameComponents(givenName: "Mia")),

@@ -10,8 +10,8 @@ package enum UntrustedNumber {
     package static let retrySecondsMax = 604_800.0
     /// The largest count or size: every integer up to it has an exact `Double`.
     package static let countMax: Int64 = 1 << 53
-    /// The largest asset: 16 TiB. The sizes of half a million assets add up without overflow.
-    package static let assetBytesMax: Int64 = 1 << 44
+    /// The largest asset: 1 TiB, as an operator may allow. The sizes of all assets in a message add up without overflow.
+    package static let assetBytesMax: Int64 = 1 << 40
     /// The largest distance of a server's time stamp from 1970, in milliseconds: 100 million days.
     package static let millisecondsMax: Int64 = 8_640_000_000_000_000
 
