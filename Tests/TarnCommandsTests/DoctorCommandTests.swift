@@ -62,6 +62,12 @@ import Testing
         #expect(damaged.status == 1)
     }
 
+    /// Any server may say any time.
+    @Test(arguments: [Int64.min, -1, Int64.max])
+    func anExtremeTimeOfTheServerIsAProblem(_ time: Int64) {
+        #expect(ServerChecks.clock(String(time), now: 1_900_000_000_000).grade == .problem)
+    }
+
     @Test func valuesAreGraded() {
         #expect([0, 1_000_000_000, 50_000_000_000].map { FolderChecks.finding(freeBytes: $0).grade } == [.problem, .warning, .ok])
         let now: Int64 = 1_900_000_000

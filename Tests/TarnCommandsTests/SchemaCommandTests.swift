@@ -6,6 +6,7 @@ import CloudEngine
 import CloudEngineSQLite
 import CloudInProcess
 import CloudKit
+import CloudService
 import CloudWire
 import Foundation
 import Testing
@@ -13,6 +14,14 @@ import Testing
 @testable import TarnCommands
 
 @Suite struct SchemaCommandTests {
+    @Test func changesFromAServerDoNotControlTheTerminal() throws {
+        let changes = try SchemaChanges([
+            "changes": .objects([["line": .text("+ TYPE \u{1B}[2J")], ["line": .text("- \u{9B}2J")]]), "removals": .texts(["a\u{202E}b"]),
+        ])
+        let lines = SchemaCommand.lines(of: changes, .plain)
+        #expect(lines == [#"+ TYPE \u{1b}[2J"#, #"- \u{9b}2J"#, #"deletes a\u{202e}b"#])
+    }
+
     /// The sentence a command failed with, or nil.
     private func run<Command: AsyncParsableCommand>(_ type: Command.Type, _ folder: ScratchFolder, _ arguments: String...) async -> String?
     {

@@ -79,7 +79,7 @@ struct ServerChecks {
             ]
         }
         var findings = [Finding.ok("reachability", "the server answers in \(health.milliseconds) ms")]
-        findings.append(clock(health))
+        findings.append(Self.clock(health.headers.first(name: HeaderNames.serverTime), now: health.time))
         if let ready = try? await get("/ready", client) {
             findings.append(
                 ready.status == 200
@@ -91,11 +91,14 @@ struct ServerChecks {
         return findings + (await credentials(client))
     }
 
-    private func clock(_ reply: Reply) -> Finding {
-        guard let time = reply.headers.first(name: HeaderNames.serverTime).flatMap({ Int64($0) }) else {
+    /// - Parameters:
+    ///   - header: The server's time in milliseconds since 1970 UTC: any text, since the server may be any.
+    ///   - now: Milliseconds since 1970 UTC.
+    static func clock(_ header: String?, now: Int64) -> Finding {
+        guard let time = header.flatMap({ Int64($0) }) else {
             return .warning("clock", "the server does not say its time", "update the server")
         }
-        let difference = reply.time - time
+        let difference = now - UntrustedNumber.milliseconds(time)
         let text = "\(Double(abs(difference) / 100) / 10) s \(difference > 0 ? "ahead of" : "behind") the server"
         switch abs(difference) {
         case ...Self.skew.warning: return .ok("clock", "this machine and the server agree")

@@ -79,12 +79,16 @@ struct SchemaCommand: AsyncParsableCommand {
             return
         }
         if changes.isEmpty { Output.note(ifNone) }
-        let style = TextStyle.output
-        for change in changes {
-            let line = change.line
-            Output.line(line.hasPrefix("+") ? style.good(line) : line.hasPrefix("-") ? style.bad(line) : style.warning(line))
+        lines(of: result, .output).forEach(Output.line)
+    }
+
+    /// The changes for a terminal, which text of a malicious server must not control.
+    static func lines(of result: SchemaChanges, _ style: TextStyle) -> [String] {
+        let changes = result.changes.map { change in
+            let line = TerminalText.escaped(change.line)
+            return line.hasPrefix("+") ? style.good(line) : line.hasPrefix("-") ? style.bad(line) : style.warning(line)
         }
-        for line in removals { Output.line(style.bad("deletes \(line)")) }
+        return changes + result.removals.map { style.bad("deletes \(TerminalText.escaped($0))") }
     }
 }
 
