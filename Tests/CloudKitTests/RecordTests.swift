@@ -27,6 +27,23 @@ import Testing
 }
 
 @Suite struct RecordTests {
+    /// A server decides which fields it marks as encrypted, and must not end the process of an app that sets one of them.
+    @Test(arguments: [true, false])
+    func aFieldThatTheServerMarksOtherwiseIsReplaced(_ isEncrypted: Bool) {
+        let wire = Record(recordName: "a", recordType: "T", fields: ["title": Field(.string("theirs"), isEncrypted: isEncrypted)])
+        let record = CKRecord(wire, in: .default, scope: .private)
+        if isEncrypted {
+            record["title"] = "mine"
+            #expect(record["title"] as? String == "mine")
+            #expect(record.encryptedValues.allKeys().isEmpty)
+        } else {
+            record.encryptedValues["title"] = "mine"
+            #expect(record.encryptedValues["title"] as? String == "mine")
+            #expect(record.allKeys().isEmpty)
+        }
+        #expect(record.changedKeys() == ["title"])
+    }
+
     @Test func fieldsKeepTheirValues() throws {
         let record = CKRecord(recordType: "Plant")
         record["name"] = "Sage"

@@ -144,7 +144,7 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
     ///
     /// A value that fields cannot have traps, as it raises an exception on Apple's platforms: a number outside of
     /// signed 64 bits, an array of mixed types, a type that does not conform to ``CKRecordValueProtocol``. So does a
-    /// key with an encrypted value.
+    /// key with an encrypted value that the app has set; one of the server is replaced.
     public func setObject(_ object: (any CKRecordValueProtocol)?, forKey key: FieldKey) {
         set(object, key, encrypted: false)
     }
@@ -161,8 +161,9 @@ open class CKRecord: NSObject, NSCopying, NSSecureCoding, CKRecordKeyValueSettin
             }
         }
         stored.update { state in
-            let isOfOtherKind = state.values[key] != nil && state.encrypted.contains(key) != encrypted
-            precondition(!isOfOtherKind, "field \(key) is both encrypted and not")
+            // A value of the server is replaced: a malicious server could mark it otherwise to end the process.
+            let isSetHere = state.changed[key] != nil && state.values[key] != nil
+            precondition(!isSetHere || state.encrypted.contains(key) == encrypted, "field \(key) is both encrypted and not")
             state.set(value, key, dates: dates)
             if encrypted { state.encrypted.insert(key) } else if value != nil { state.encrypted.remove(key) }
         }
