@@ -37,6 +37,8 @@ package struct CloudService: Sendable {
     /// Writes events of the audit log to the process's log, too.
     let auditLog: @Sendable (AuditEvent) -> Void
     let requestBudgets: RequestBudgets
+    /// Uploads and receipts of an account that no limit of a private database counts.
+    let uploadBudgets: RequestBudgets
     let memory: RequestMemory
     let streams: OpenCounts
     let accountStreams = OpenCounts(atMost: Self.streamsPerAccount)
@@ -69,6 +71,7 @@ package struct CloudService: Sendable {
         streams = OpenCounts(atMost: engine.limits.anonymousStreamsPerNetwork)
         admission = AdmissionGate(AdmissionController.Rules(engine.limits))
         requestBudgets = RequestBudgets(perMinute: engine.limits.requestsPerMinute)
+        uploadBudgets = RequestBudgets(perMinute: engine.limits.openUploads)
     }
 
     package var engine: Engine { core.engine }

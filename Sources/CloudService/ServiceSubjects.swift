@@ -48,7 +48,7 @@ extension CloudService {
             saveGroups: SaveGroupService(core: core, units: units), indexBuilding: IndexBuilding(core: core, builds: indexBuilds))
     }
     var subscriptions: SubscriptionService { SubscriptionService(core: core, units: units) }
-    var assetRequests: AssetService { AssetService(core: core, units: units, sharedZones: sharedZones) }
+    var assetService: AssetService { AssetService(core: core, units: units, sharedZones: sharedZones, budgets: uploadBudgets) }
     var assetTransfers: AssetTransfers {
         AssetTransfers(
             core: core, assets: assets, reservations: reservations,

@@ -23,7 +23,8 @@ package struct Limits: Hashable, Sendable {
     package var snapshotStreamsPerUser = 4
     package var snapshotStreams = 64
     package var assetTokensPerRequest = 200
-    /// Uploads that a private database has begun within ``assetUploadSeconds`` and that have no complete file.
+    /// Uploads that a private database has begun within ``assetUploadSeconds`` and that have no complete file. An account begins as many in
+    /// other databases in a minute, receipts for assets of records included.
     package var openUploads = 4000
     /// Bytes of one record without assets.
     package var recordBytes = 1_000_000
