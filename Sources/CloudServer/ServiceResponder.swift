@@ -54,7 +54,7 @@ package struct ServiceResponder: HTTPResponder {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// Request targets are ASCII: other ones are refused by the HTTP decoder.
+    /// Only headers: the HTTP decoder refuses request targets that are not ASCII.
     private static func hasExcessiveMarks(_ request: Request) -> Bool {
         request.headers.contains { CombiningMarks.areExcessive(in: $0.value) }
             || request.head.authority.map { CombiningMarks.areExcessive(in: $0) } == true
