@@ -126,7 +126,7 @@ import Testing
             .create(Subscription(subscriptionID: "zone", kind: .zone(Bench.garden), notification: wish)),
             .create(Subscription(subscriptionID: "silent", kind: .database, notification: .silent)),
         ])
-        _ = try await bench.write { try $0.modifySubscriptions(request, in: $1, $2).response }
+        _ = try await bench.write { try $0.subscriptions.modify(request, in: $1, $2).response }
         let notifications = try await save(bench, .init(.create, .plant("a")))
         func alert(_ id: String) -> PushNotification.Alert? { notifications.first { $0.subscriptionID == id }?.alert }
         #expect(alert("database")?.body == "The garden changed")

@@ -317,7 +317,7 @@ import Testing
             RecordOperation(.create, .plant("p", ["photos": .list(Array(repeating: photo, count: 10), of: .asset)])))
         let request = RereferenceAssetsRequest(
             zoneID: Bench.garden, assets: Array(repeating: .init(recordName: "p", fieldName: "photos"), count: 4))
-        let results = try await bench.write { try $0.rereferenceAssets(request, in: $1, $2).response.assets }
+        let results = try await bench.write { try $0.assets.rereference(request, in: $1, $2).response.assets }
         var receipts: [String?] = []
         var errors: [AppErrorCode?] = []
         for result in results {
