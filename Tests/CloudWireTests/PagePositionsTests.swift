@@ -38,7 +38,7 @@ import Testing
         #expect(count <= 4 * (length + pagesBefore + 1))
     }
 
-    /// A client whose pages were dropped reads them again.
+    /// A client reads the pages again after it dropped them.
     @Test func aNewSeriesMayHaveTheSamePositions() {
         var series = PagePositions()
         for _ in 0..<20 {

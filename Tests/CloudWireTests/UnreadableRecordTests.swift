@@ -48,7 +48,7 @@ import Testing
         #expect(UnreadableRecords.replaced(in: Array(json.utf8)) == nil)
     }
 
-    /// A server rejects what a client rounds.
+    /// A server rejects a fraction that a client rounds.
     @Test func onlyResponsesHaveTimesWithFractions() throws {
         for (number, milliseconds) in [("1.5", 2), ("-1.4", -1), ("\"7.25\"", 7), ("3", 3)] as [(String, Int64)] {
             let json = Array(#"{"recordName":"a","fields":{"t":{"type":"TIMESTAMP","value":\#(number)}}}"#.utf8)

@@ -179,7 +179,8 @@ package struct SnapshotService: ServiceSubject {
             let subject = snapshot.subject
             if !snapshots.isTooOld(snapshot, at: now) {
                 // Without the database nothing is known of the zone.
-                guard let exists = try? await storage.read(subject.partition, { try engine.snapshots.exists(subject, in: $0) }), !exists else {
+                guard let exists = try? await storage.read(subject.partition, { try engine.snapshots.exists(subject, in: $0) }), !exists
+                else {
                     continue
                 }
             }

@@ -35,7 +35,9 @@ package struct ZoneHistory: ServiceSubject {
         of recordName: String, in zoneID: ZoneID, from number: Int64?, limit: Int, _ call: Call
     ) async throws -> RecordBiography {
         let engine = engine
-        return try await core.read(call) { try engine.changeLog.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call) }
+        return try await core.read(call) {
+            try engine.changeLog.biography(of: recordName, in: zoneID, from: number, limit: limit, $0, call)
+        }
     }
 
     /// The start of the history that the server keeps, in milliseconds since 1970 UTC; nil if it keeps none.
