@@ -196,6 +196,39 @@ import Testing
         #expect(try EncryptionKey.parse(try ring.text { RecoveryLine.text(of: $0) }).count == 2)
     }
 
+    /// Eve takes part in Mia's share, and gave out its key for her own share before.
+    @Test func aKeyOfTwoSharesOpensTheValuesOfBoth() throws {
+        let zones = ["1", "2"].map { MirrorNames.shareZonePrefix + $0 }
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        let file = EncryptedPosts.keyFile()
+        let ring = EncryptionKeyRing(.file(file), container: "iCloud.n")
+        try ring.add("tarn-key-3:\(zones[0]):1:\(key)", ofShare: zones[0], of: "_eve")
+        let id = try ring.sealingKey(in: zones[0], of: "_eve").id
+        guard case .ofAnotherZone = try ring.key(id, in: zones[1], of: "_mia") else {
+            Issue.record("a key of another owner's zone was used")
+            return
+        }
+        // Another process of the app adds it.
+        let other = EncryptionKeyRing(.file(file), container: "iCloud.n")
+        try other.add("tarn-key-3:\(zones[1]):1:\(key)", ofShare: zones[1], of: "_mia")
+        for (zone, owner) in zip(zones, ["_eve", "_mia"]) {
+            guard case .key = try ring.key(id, in: zone, of: owner) else {
+                Issue.record("values of the share of \(owner) do not open")
+                continue
+            }
+        }
+    }
+
+    /// A server gives a share of Mia a zone with the name that Eve's zone has with its owner.
+    @Test func aZoneWithASlashInItsNameHasNoKeyOfAnotherOwner() throws {
+        let zone = MirrorNames.shareZonePrefix + "1", key = Data(repeating: 7, count: 32).base64EncodedString()
+        let ring = EncryptionKeyRing(.file(EncryptedPosts.keyFile()), container: "iCloud.n")
+        try ring.add("tarn-key-3:\(zone):1:\(key)", ofShare: zone, of: "_eve")
+        let eves = try ring.sealingKey(in: zone, of: "_eve").id
+        #expect(try ring.sealingKey(in: "\(zone)/_eve", of: "_mia").id != eves)
+        #expect(try ring.sealingKey(in: "\(zone)/_eve").id != eves)
+    }
+
     /// Keys that earlier versions added name no owner.
     @Test func keysWithoutAnOwnerStayValid() throws {
         let zone = MirrorNames.shareZonePrefix + "1"

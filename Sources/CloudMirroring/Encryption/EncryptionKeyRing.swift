@@ -116,9 +116,9 @@ final class EncryptionKeyRing: Sendable {
     /// The zones that keys of a zone name, the preferred ones first.
     ///
     /// Keys of another user's share name its owner, too: another owner can give a zone the same name. Those that earlier versions added do
-    /// not.
+    /// not. A zone with a slash in its name has none of them: the name may be that of another zone with its owner.
     private static func names(_ zone: String, _ owner: String?) -> [String] {
-        owner.map { [EncryptionKey.zone(zone, of: $0), zone] } ?? [zone]
+        (owner.map { [EncryptionKey.zone(zone, of: $0)] } ?? []) + (zone.contains("/") ? [] : [zone])
     }
 
     private static func isUsable(_ key: EncryptionKey, _ names: [String]) -> Bool { key.zone.map { names.contains($0) } ?? true }
@@ -132,13 +132,20 @@ final class EncryptionKeyRing: Sendable {
 
     func key(_ id: KeyID, in zone: String, of owner: String? = nil) throws -> Found {
         try state.withLock { state in
-            if !state.entries.contains(where: { $0.id == id }) { try readIfChanged(&state) }
-            guard let entry = state.entries.first(where: { $0.id == id }) else {
+            let names = Self.names(zone, owner)
+            // The owner of one share can give out the key of another one for it, so that the key is there for both zones.
+            var entry = state.entries.first { $0.id == id && Self.isUsable($0.value, names) }
+            if entry == nil {
+                try readIfChanged(&state)
+                entry = state.entries.first { $0.id == id && Self.isUsable($0.value, names) }
+            }
+            guard state.entries.contains(where: { $0.id == id }) else {
                 state.missing.insert(id)
                 return .missing
             }
             state.missing.remove(id)
-            return Self.isUsable(entry.value, Self.names(zone, owner)) ? .key(entry.key) : .ofAnotherZone
+            guard let entry else { return .ofAnotherZone }
+            return .key(entry.key)
         }
     }
 
@@ -156,7 +163,8 @@ final class EncryptionKeyRing: Sendable {
     static var missingKey: CloudFailure {
         CloudFailure(
             .accountTemporarilyUnavailable,
-            "data was encrypted on another device with a key that is not here; add that device's keys with addEncryptionKeys(_:to:)")
+            "data was encrypted on another device with a key that is not here; add the keys of the user's device with addEncryptionKeys(_:to:), or those of another user's share with addEncryptionKeys(_:for:in:)"
+        )
     }
 
     // MARK: Carrying keys to other devices
