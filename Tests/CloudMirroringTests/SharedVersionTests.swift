@@ -122,6 +122,7 @@ import Testing
         #expect(try values(sharers.mia, "text", "firstName", "lastName") == ["Lake", "Eva", "Lee"])
         for device in [sharers.phone, sharers.bo] { #expect(try values(device, "content", "author") == ["Lake", "Eva Lee"]) }
     }
+
     /// The phone neither knows the attribute nor has its key: a record without the value would take it from the tablet.
     @Test func anEarlierVersionSharesNoEncryptedValueOfALaterOneWithoutItsKey() async throws {
         var later = Posts.model
@@ -147,6 +148,28 @@ import Testing
         #expect(try tablet.text("mood", of: "Trip") == "happy")
         let posts = try await cloud.records(ofType: "CD_Post").filter { !$0.isDeleted && $0.fields["CD_title"] == Field(.string("Trip")) }
         #expect(posts.map { $0.fields["CD_mood"]?.isEncrypted } == [true])
+    }
+
+    /// The phone's model has no values that are encrypted or can be in assets.
+    @Test func anEarlierVersionOfNumbersWaitsForTheKeyOfALaterValue() async throws {
+        let first = Model(entities: [Entity(name: "Measure", attributes: [Attribute(name: "level", type: .double)])])
+        var later = first
+        var mood = Attribute(name: "mood", type: .string)
+        mood.allowsCloudEncryption = true
+        later.entities[0].attributes.append(mood)
+        let cloud = try InProcessCloud()
+        let tablet = try Device.sharing(
+            "tablet", try await cloud.addUser("mia", device: "tablet"), model: later, keys: EncryptedPosts.keyFile())
+        let phone = try Device.sharing(
+            "phone", try await cloud.addDevice("phone", of: "mia"), model: first, keys: EncryptedPosts.keyFile())
+        try tablet.edit { $0.insert("Measure", ["level": 1.5, "mood": "happy"]) }
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(try phone.unreadable == ["CD_mood missingKey"])
+        #expect(phone.container.syncStatus.unreadableCount == 1)
+        try phone.container.addEncryptionKeys(try tablet.container.encryptionKeyText(of: tablet.own), to: phone.own)
+        try await phone.sync()
+        #expect(try phone.unreadable == [])
+        #expect(phone.container.syncStatus.unreadableCount == 0)
     }
 
     /// The user gives the value up.

@@ -18,7 +18,6 @@ struct UnreadableRetry: Sendable {
 
     /// Runs at the end of an import.
     func run(_ database: SyncDatabase) async throws {
-        guard sync.file.mapping.mayQuarantine else { return }
         let now = sync.environment.now()
         let last = sync.state.withLock { $0.importer.unreadableRetried }
         let isDue = RetryPolicy.retriesQuarantined(secondsSinceLast: last.map { now.timeIntervalSince($0) })

@@ -262,7 +262,6 @@ final class StoreSync: Sendable {
     }
 
     func countUnreadable() async throws {
-        guard file.mapping.mayQuarantine else { return }
         let count = try await onQueue { try self.file.unreadableValues.count() }
         state.withLock { $0.details.unreadableCount = count }
     }

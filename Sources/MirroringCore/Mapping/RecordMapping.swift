@@ -25,9 +25,6 @@ package final class RecordMapping: Sendable {
     /// By index of the entity, and by the name that a to-many relationship has on the server.
     private let toManyByName: [[String: Int]]
     package let hasEncryptedFields: Bool
-    private let hasAssetFields: Bool
-    /// Whether values of the model may be quarantined.
-    package var mayQuarantine: Bool { hasEncryptedFields || hasAssetFields }
     /// What of the model goes beyond Apple's rules; the server has to offer it.
     package let extensions: ModelExtensions
     /// Decides on an attribute that two devices changed; nil leaves it to the attribute's policy.
@@ -62,7 +59,6 @@ package final class RecordMapping: Sendable {
             entity.toMany.indices.map { Self.link(of: entity, at: $0, in: model, extensions).flatMap { links[$0.kind] } }
         }
         hasEncryptedFields = entities.values.contains(where: \.hasEncryptedFields)
-        hasAssetFields = entities.values.contains { $0.properties.contains { $0.assetFieldName != nil } }
         roots = RootEntities(included.map { (MirrorNames.recordType(forRoot: model.entities[$0.root].syncName), $0.root) })
         // An entity outside of the configuration may have the name of one inside, whose records these are.
         entitiesByName = Dictionary((included + model.entities).map { ($0.syncName, $0.index) }, uniquingKeysWith: { first, _ in first })

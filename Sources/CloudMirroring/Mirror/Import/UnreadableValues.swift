@@ -53,7 +53,6 @@ struct UnreadableValues: FileTransactions {
 
     /// Returns the quarantined values of a zone, those of withheld objects included.
     func unreadable(in zone: MirrorZone, _ reader: StoreReader) throws -> Set<Unreadable> {
-        guard mapping.mayQuarantine else { return [] }
         let metadata = self.reader(reader, zone: zone.number)
         let withheld = try withheldUnreadable(metadata).flatMap { record in
             mapping.entity(of: record).map { unreadable(record.fieldStates, of: record.recordName, nil, $0, in: zone.id) } ?? []
@@ -67,10 +66,7 @@ struct UnreadableValues: FileTransactions {
         return try metadata.incomplete(with: MirrorNames.fieldStates).map(\.record).filter(\.fieldStates.hasQuarantined)
     }
 
-    func count() throws -> Int {
-        guard mapping.mayQuarantine else { return 0 }
-        return try store.read { try reader($0).unreadableCount() }
-    }
+    func count() throws -> Int { try store.read { try reader($0).unreadableCount() } }
 
     /// Returns the records with quarantined values to be fetched again.
     ///
@@ -78,8 +74,7 @@ struct UnreadableValues: FileTransactions {
     ///   - isDue: Whether all of them are retried.
     ///   - hasKey: Whether a key is on this device.
     func recordsToRetry(isDue: Bool, hasKey: (String) throws -> Bool) throws -> [Records] {
-        guard mapping.mayQuarantine else { return [] }
-        return try store.read { reader in
+        try store.read { reader in
             var retried: [Records] = []
             for row in try ZoneTable.all(reader) where row.token != nil {
                 let metadata = self.reader(reader, zone: row.zone.number)

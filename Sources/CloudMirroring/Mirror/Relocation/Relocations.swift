@@ -88,7 +88,7 @@ struct Relocations: FileTransactions {
                 return zone == MirrorZone.home
             }
             let metadata = reader(writer)
-            guard mapping.mayQuarantine, try metadata.unreadableCount() > 0 else { return }
+            guard try metadata.unreadableCount() > 0 else { return }
             for key in moving {
                 guard let values = try metadata.record(of: key)?.fieldStates, values.awaitsValues else { continue }
                 throw CloudFailure(
