@@ -112,7 +112,7 @@ struct UnreadableValues: FileTransactions {
                         state.fieldStates[field] = FieldStates.Entry(version: 0, problem: .stale)
                     }
                 }
-                if isReplacing { state.sendReplacements() }
+                if isReplacing, state.fieldStates.isReplacingAny { state.sendReplacements() }
                 try self.writer(writer, zone: number).write(state)
                 names[number, default: []].append(state.recordName)
             }
@@ -151,7 +151,8 @@ extension CloudFailure {
         guard let first = values.min(by: { ($0.recordName, $0.attribute) < ($1.recordName, $1.attribute) }) else { return nil }
         let cause =
             switch first.reason {
-            case .missingKey: "its key is not on this device; add that device's keys with addEncryptionKeys(_:to:)"
+            case .missingKey:
+                "its key is not on this device; add the keys of the user's device with addEncryptionKeys(_:to:), or those of another user's share with addEncryptionKeys(_:for:in:)"
             case .damaged: "it is damaged or forged"
             case .stale: "it is older than the value of this device"
             case .missingAsset:
