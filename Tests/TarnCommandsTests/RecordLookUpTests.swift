@@ -85,7 +85,18 @@ import Testing
         let carrier = LimitedWriter(operationsMax: 60)
         let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).modify(Self.saves(Self.names))
         #expect(results.map(\.recordName) == Self.names)
-        #expect(carrier.counts == [200, 100, 50, 50, 100, 50, 50, 50, 50, 50, 50, 50])
+        #expect(carrier.counts == [200, 100] + Array(repeating: 50, count: 9))
+    }
+
+    /// Only the large records have a request each.
+    @Test func recordsBehindLargeOnesAreSentTogether() async throws {
+        let carrier = LimitedWriter(operationsMax: 400, bytesMax: 1_000_000)
+        let names = (0..<604).map { "n\($0)" }
+        var operations = Self.saves(names)
+        for index in 0..<4 { operations[index].record.fields["text"] = Field(.string(String(repeating: "a", count: 900_000))) }
+        let results = try await RecordDatabase(carrier: carrier, zoneID: .defaultZone).modify(operations)
+        #expect(results.map(\.recordName) == names)
+        #expect(carrier.counts.count < 100)
     }
 
     @Test func aRecordThatIsTooLargeForTheServerFailsAlone() async throws {

@@ -65,32 +65,33 @@ struct RecordDatabase: Sendable {
     ///
     /// - Returns: A result for each operation, in their order. A record that exceeds a limit alone has an error.
     func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
+        let countMax = Limits.documentedWebServices.operationsPerRequest
         var results: [RecordResult] = []
-        var sizeMax = Limits.documentedWebServices.operationsPerRequest
+        var (size, acceptedCount) = (countMax, 0)
         for batch in RecordBatches(operations, of: \.record) {
-            // The next part is the last one.
-            var parts = stride(from: 0, to: batch.count, by: sizeMax).reversed().map { Array(batch[$0..<min($0 + sizeMax, batch.count)]) }
-            var (isDivided, acceptedMax) = (false, 0)
-            while let part = parts.popLast() {
+            var rest = batch[...]
+            while !rest.isEmpty {
+                let part = Array(rest.prefix(size))
                 do {
                     results += try await execute(part)
-                    acceptedMax = max(acceptedMax, part.count)
+                    acceptedCount += 1
                 } catch let error as WireError where error.nativeCode == .limitExceeded {
-                    guard part.count > 1 else {
-                        results.append(.failure(recordName: part[0].record.recordName, error, serverRecord: nil))
-                        continue
-                    }
-                    isDivided = true
-                    let middle = part.count / 2
-                    parts.append(Array(part[middle...]))
-                    parts.append(Array(part[..<middle]))
+                    acceptedCount = 0
+                    // The server would reject the next requests as well.
+                    size = max(1, part.count / 2)
+                    if part.count > 1 { continue }
+                    results.append(.failure(recordName: part[0].record.recordName, error, serverRecord: nil))
                 }
+                rest = rest.dropFirst(part.count)
+                // Smaller records may follow those that exceeded the limit.
+                if acceptedCount == Self.acceptedBeforeGrowth { (size, acceptedCount) = (min(2 * size, countMax), 0) }
             }
-            // The server would reject the next requests as well.
-            if isDivided, acceptedMax > 0 { sizeMax = acceptedMax }
         }
         return results
     }
+
+    /// Requests in a row that a server accepts before the next one has twice as many operations.
+    private static let acceptedBeforeGrowth = 8
 
     private func execute(_ operations: [RecordOperation]) async throws -> [RecordResult] {
         let request = ModifyRecordsRequest(operations: operations, zoneID: zoneID, atomic: false, desiredKeys: [])
