@@ -97,9 +97,7 @@ struct ArchivedRecord {
         for (key, list) in files where localRecord.fields[key] == nil {
             state.values[key] = list.first.map { .asset(Self.asset($0)) }
         }
-        let dateClasses: [AnyClass] = [NSDictionary.self, NSArray.self, NSString.self, NSNumber.self]
-        let dates = coder.decodeObject(of: dateClasses, forKey: Key.exactDates) as? [String: [NSNumber]] ?? [:]
-        for (key, seconds) in dates where state.values[key]?.isOfDates == true && !seconds.isEmpty {
+        for (key, seconds) in Self.exactDates(coder) where state.values[key]?.isOfDates == true && !seconds.isEmpty {
             state.exactDates[key] = seconds.map { Date(timeIntervalSinceReferenceDate: $0.doubleValue) }
         }
         for key in changed {
@@ -108,6 +106,13 @@ struct ArchivedRecord {
         }
         state.parent = coder.decodeObject(of: CKRecord.ID.self, forKey: Key.parent).map { CKRecord.ParentLink(recordID: $0) }
         state.isParentChanged = coder.decodeBool(forKey: Key.isParentChanged)
+    }
+
+    /// Archives without dates lack the key, as do those of earlier versions. To decode a missing key is an error of the whole archive.
+    private static func exactDates(_ coder: NSCoder) -> [String: [NSNumber]] {
+        guard coder.containsValue(forKey: Key.exactDates) else { return [:] }
+        let classes: [AnyClass] = [NSDictionary.self, NSArray.self, NSString.self, NSNumber.self]
+        return coder.decodeObject(of: classes, forKey: Key.exactDates) as? [String: [NSNumber]] ?? [:]
     }
 
     private static func plain(_ asset: CKAsset) -> NSDictionary {
