@@ -81,9 +81,12 @@ extension CKRecord {
             let value = try await state.values[key]?.wire { asset in
                 if let value = state.storedValue(of: asset) { return value }
                 guard let url = asset.fileURL else { throw CKError(.assetFileNotFound) }
+                let file = journal?.copies[url.path] ?? url
+                // The record of the server may have it: this version of the record may be without some of its fields.
+                if let value = asset.value, !FileManager.default.isReadableFile(atPath: file.path) { return value }
                 let send = {
                     try await client.uploadAsset(
-                        .file(journal?.copies[url.path] ?? url), recordType: state.recordType,
+                        .file(file), recordType: state.recordType,
                         recordName: self.recordID.recordName, fieldName: key, zoneID: self.recordID.zoneID.wire, progress: assets)
                 }
                 if let journal { return try await journal.upload(send) }

@@ -150,4 +150,21 @@ import Testing
         let photo = try #require((fetched["photo"] as? CKAsset)?.fileURL)
         #expect(try Data(contentsOf: photo) == content)
     }
+
+    /// The system has removed the temporary file, and the app fetched the record without the field.
+    @Test func anAssetOfTheServerIsSavedWithoutItsFile() async throws {
+        let (database, zoneID) = try await garden()
+        let (url, content) = try file(2000)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let sage = plant("sage", in: zoneID)
+        sage["photo"] = CKAsset(fileURL: url)
+        try await database.save(sage)
+        let photo = try #require(try await database.record(for: sage.recordID)["photo"] as? CKAsset)
+        try FileManager.default.removeItem(at: #require(photo.fileURL))
+        let partial = try #require(try await database.records(for: [sage.recordID], desiredKeys: [])[sage.recordID]).get()
+        partial["photo"] = photo
+        try await database.save(partial)
+        let fetched = try #require(try await database.record(for: sage.recordID)["photo"] as? CKAsset)
+        #expect(try Data(contentsOf: #require(fetched.fileURL)) == content)
+    }
 }
