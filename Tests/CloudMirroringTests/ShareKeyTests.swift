@@ -244,6 +244,16 @@ import Testing
         }
     }
 
+    /// A participant who had the key before it was bound to the owner gives it to another one.
+    @Test func aKeyWithAndWithoutItsOwnerIsStoredOnce() throws {
+        let zone = MirrorNames.shareZonePrefix + "1", key = Data(repeating: 7, count: 32).base64EncodedString()
+        let file = EncryptedPosts.keyFile()
+        let ring = EncryptionKeyRing(.file(file), container: "iCloud.n")
+        try ring.add("tarn-key-3:\(zone):1:\(key)\ntarn-key-3:\(zone)/_mia:1:\(key)", ofShare: zone, of: "_mia")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(lines == ["tarn-key-3:\(zone)/_mia:1:\(key)"])
+    }
+
     @Test func malformedKeysOfSharesAreRefused() throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString(), zone = MirrorNames.shareZonePrefix + "1"
         for text in [

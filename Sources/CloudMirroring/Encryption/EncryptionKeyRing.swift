@@ -214,8 +214,12 @@ final class EncryptionKeyRing: Sendable {
         guard EncryptionKey.isShareZone(bound), !owner.contains("/"), new.allSatisfy({ $0.zone == zone || $0.zone == bound }) else {
             throw Self.notOfShare
         }
+        // A participant's text may have a key with and without the owner.
+        let keys = new.map { EncryptionKey(bytes: $0.bytes, generation: $0.generation, zone: bound) }.reduce(into: [EncryptionKey]()) {
+            if !$0.contains($1) { $0.append($1) }
+        }
         try state.withLock { state in
-            try update(&state, url) { _ in new.map { EncryptionKey(bytes: $0.bytes, generation: $0.generation, zone: bound) } }
+            try update(&state, url) { _ in keys }
         }
     }
 
