@@ -28,7 +28,7 @@ import Testing
     }
 
     private static func approved(_ responder: inout ApprovalResponder) throws -> [UInt8] {
-        let sealed = try responder.approve(keys: "the keys")
+        let sealed = try responder.approve(keys: "the keys\n")
         return try #require(sealed?.first)
     }
 
@@ -65,7 +65,7 @@ import Testing
         #expect(Self.keys(new) == nil, "keys are not taken before the user confirmed the code here")
         new.confirm()
         new.handle(keys: sealed)
-        #expect(Self.keys(new) == "the keys")
+        #expect(Self.keys(new) == "the keys\n")
     }
 
     @Test func codesDiffer() {
