@@ -61,7 +61,7 @@ import Testing
         try await LiveServer.run { server in
             let budgets = RequestBudgets(perMinute: 2, networksMax: 3)
             func take(_ network: String) -> Bool? {
-                budgets.take(.network(network), now: server.service.now).map { $0.wait == nil }
+                budgets.take(of: .network(network), now: server.service.now).map { $0.wait == nil }
             }
             for network in ["a", "b", "c"] { #expect(take(network) == true) }
             // Those that come new have one budget together, and those that are known go on with their own.

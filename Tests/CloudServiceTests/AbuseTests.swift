@@ -229,28 +229,6 @@ import Testing
         await #expect(throws: WireError.self) { try await address(mia) }
     }
 
-    /// Uploads in databases of others, and receipts for assets, are rows that no quota counts.
-    @Test func uploadsOfAnAccountInAMinuteAreLimited() async throws {
-        var limits = Limits()
-        limits.openUploads = 5
-        let village = try Village(limits: limits)
-        let (mia, bo) = (try await village.villager("mia"), try await village.villager("bo"))
-        func begin(_ count: Int, _ who: Village.Villager) async -> Int {
-            let item = AssetUploadRequest.Item(recordType: "Plant", recordName: nil, fieldName: "photo")
-            return await who.send(.public, .uploadAssets, AssetUploadRequest(items: Array(repeating: item, count: count)).encoded()).status
-        }
-        func rereference(_ count: Int, _ who: Village.Villager) async -> Int {
-            let item = RereferenceAssetsRequest.Item(recordName: "a", fieldName: "photo")
-            let request = RereferenceAssetsRequest(zoneID: who.zone(), assets: Array(repeating: item, count: count))
-            return await who.send(.private, .rereferenceAssets, request.encoded()).status
-        }
-        #expect(await begin(3, mia) == 200)
-        #expect(await begin(3, mia) == 429)
-        #expect(await begin(3, bo) == 200, "each account has a budget of its own")
-        #expect(await rereference(2, bo) == 200)
-        #expect(await rereference(1, bo) == 429)
-    }
-
     // MARK: Names
 
     /// Storing a name takes time, which would reveal accounts.

@@ -21,13 +21,15 @@ struct RequestBudget: Hashable, Sendable {
         time = now
     }
 
-    /// Takes one request out, or says how long to wait.
-    mutating func take(now: Int64) {
+    /// Takes requests out, all or none, or says how long to wait for all of them.
+    mutating func take(_ wanted: Int = 1, now: Int64) {
         fill(now)
-        wait = left < 1 ? ((1 - left) * 60 / Double(perMinute)).rounded(.up) : nil
+        // The bucket never has more than a minute's worth.
+        let needed = Double(min(wanted, perMinute))
+        wait = left < needed ? ((needed - left) * 60 / Double(perMinute)).rounded(.up) : nil
         if wait == nil {
-            left -= 1
-            count += 1
+            left -= Double(wanted)
+            count += wanted
         }
     }
 
@@ -41,8 +43,8 @@ struct RequestBudget: Hashable, Sendable {
         return left >= Double(perMinute)
     }
 
-    /// Deducts requests that another process has accepted. The budget may fall below zero: the sender then waits for longer.
-    mutating func takeElsewhere(_ count: Int, now: Int64) {
+    /// Deducts requests that were accepted without this budget. It may fall below zero: the sender then waits for longer.
+    mutating func deduct(_ count: Int, now: Int64) {
         fill(now)
         left = max(-Double(perMinute), left - Double(count))
     }
@@ -81,9 +83,9 @@ final class RequestBudgets: Sendable {
             }
         }
 
-        mutating func take(_ key: String, perMinute: Int, now: Int64) -> RequestBudget {
+        mutating func take(_ count: Int, of key: String, perMinute: Int, now: Int64) -> RequestBudget {
             var budget = budgets[key] ?? RequestBudget(perMinute: perMinute, now: now)
-            budget.take(now: now)
+            budget.take(count, now: now)
             budgets[key] = budget
             return budget
         }
@@ -115,22 +117,22 @@ final class RequestBudgets: Sendable {
     /// Budgets of networks in memory.
     var networkCount: Int { networks.withLock { $0.budgets.count } }
 
-    /// Takes a request out of the budget of its sender.
+    /// Takes requests out of the budget of their sender, all or none.
     ///
     /// - Returns: The remaining budget, or the time to wait; nil without a limit.
-    func take(_ sender: Sender, now: Int64) -> RequestBudget? {
+    func take(_ count: Int = 1, of sender: Sender, now: Int64) -> RequestBudget? {
         guard perMinute > 0 else { return nil }
         switch sender {
         case .account(let key):
             return users.withLock { table in
                 table.makeRoom(atMost: Self.callersMax, now: now)
-                return table.take(key, perMinute: perMinute, now: now)
+                return table.take(count, of: key, perMinute: perMinute, now: now)
             }
         case .network(let network):
             return networks.withLock { table in
                 table.makeRoom(atMost: networksMax, now: now)
                 let hasRoom = table.budgets.count < networksMax || table.budgets[network] != nil
-                return table.take(hasRoom ? network : "", perMinute: perMinute, now: now)
+                return table.take(count, of: hasRoom ? network : "", perMinute: perMinute, now: now)
             }
         }
     }
@@ -155,11 +157,21 @@ final class RequestBudgets: Sendable {
     func takeElsewhere(_ counts: [SharedSender: Int], now: Int64) {
         for (sender, count) in counts where count > 0 {
             if sender.isNetwork {
-                networks.withLock { $0.budgets[sender.key]?.takeElsewhere(count, now: now) }
+                networks.withLock { $0.budgets[sender.key]?.deduct(count, now: now) }
             } else {
-                users.withLock { $0.budgets[sender.key]?.takeElsewhere(count, now: now) }
+                users.withLock { $0.budgets[sender.key]?.deduct(count, now: now) }
             }
         }
+    }
+
+    /// Deducts more from the budget of a sender than was taken before: the sender then waits for longer.
+    func deduct(_ count: Int, from sender: Sender, now: Int64) {
+        let shared =
+            switch sender {
+            case .account(let key): SharedSender(isNetwork: false, key: key)
+            case .network(let network): SharedSender(isNetwork: true, key: network)
+            }
+        takeElsewhere([shared: count], now: now)
     }
 
     enum Sender: Hashable, Sendable {

@@ -24,7 +24,7 @@ package struct SenderBudgets: ServiceSubject {
     /// - Throws: `WireError` with `.throttled` if none is left.
     @discardableResult
     func take(of sender: RequestBudgets.Sender) throws(WireError) -> RequestBudget? {
-        let budget = budgets.take(sender, now: surroundings.now())
+        let budget = budgets.take(of: sender, now: surroundings.now())
         if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
         return budget
     }

@@ -75,7 +75,7 @@ struct DatabaseRoute: ServiceSubject {
         var response: ServiceResponse
         do {
             // First: the first request to a container stores the account's name there.
-            budget = requestBudgets.take(credentials.sender(from: request.network), now: surroundings.now())
+            budget = requestBudgets.take(of: credentials.sender(from: request.network), now: surroundings.now())
             if let wait = budget?.wait { throw WireError(.throttled, "too many requests", retryAfter: wait) }
             try await containerRules.check(path.containerIdentifier, path.environment, credentials, accounts)
             var call = try await requestCredentials.call(
