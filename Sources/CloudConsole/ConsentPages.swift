@@ -38,7 +38,7 @@ struct ConsentPages {
             case "POST":
                 // Login CSRF: a page of another origin must not start a session of another account.
                 guard ConsolePages.isOwnPage(request) else { return Page.problem("Use the server's own page for consents.", status: 403) }
-                let form = QueryItems(form: try await request.form(atMost: Self.formBytesMax))
+                let form = try QueryItems(form: try await request.form(atMost: Self.formBytesMax))
                 guard let visit = try await visit(request), form["do"] != nil else {
                     return Page.ofSignIn(try await signIn(form, request))
                 }

@@ -19,7 +19,7 @@ struct SignInPages {
         }
         guard request.method == "POST" else { return page(flow, text) }
         do {
-            let form = QueryItems(form: try await request.form(atMost: 16_384))
+            let form = try QueryItems(form: try await request.form(atMost: 16_384))
             if let challenge = form["challenge"] {
                 return Page.ofSignIn(await respond(toCode: form["code"] ?? "", challenge, flow, text, request))
             }

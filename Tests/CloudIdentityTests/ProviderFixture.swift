@@ -133,7 +133,7 @@ final class ProviderFixture: Sendable {
     }
 
     private func token(_ request: ProviderRequest, _ state: inout State) throws -> ProviderResponse {
-        let form = QueryItems(form: Array((request.form ?? "").utf8))
+        let form = try QueryItems(form: Array((request.form ?? "").utf8))
         guard request.headers["Authorization"] == "Basic " + Data("tarn:s3cret".utf8).base64EncodedString(),
             let code = form["code"], let issued = state.codes.removeValue(forKey: code), let verifier = form["code_verifier"],
             (43...128).contains(verifier.utf8.count), Self.base64(Data(SHA256.hash(data: Data(verifier.utf8)))) == issued.challenge

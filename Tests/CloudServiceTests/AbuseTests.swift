@@ -84,8 +84,18 @@ import Testing
         let marks = "y" + String(repeating: "\u{301}", count: 1000)
         let items = QueryItems("a=1&\(marks)=2&c=\(QueryItems.encode(marks))&d=4")
         #expect(items.all.map { $0.name } == ["a", "d"])
-        // A form has texts of a person, and none of them is left out.
-        #expect(QueryItems(form: Array("c=\(marks)&\(marks)=2".utf8)).all.map { $0.name } == ["c"])
+        #expect(QueryItems.decode(QueryItems.encode(marks)) == nil)
+    }
+
+    /// A form has texts of a person, and none of them is left out.
+    @Test func formsOfCombiningMarksAreRefused() throws {
+        let marks = String(repeating: "\u{301}", count: 1000)
+        for form in ["c=y\(marks)", "c=y\(QueryItems.encode(marks))", "y\(QueryItems.encode(marks))=2", "a=1&\(marks)"] {
+            let refused = #expect(throws: WireError.self) { _ = try QueryItems(form: Array(form.utf8)) }
+            #expect(refused?.code == .badRequest)
+        }
+        let decorated = "z\(String(repeating: "\u{30D}", count: CombiningMarks.inARowMax))"
+        #expect(try QueryItems(form: Array("c=\(QueryItems.encode(decorated))".utf8))["c"] == decorated)
     }
 
     // MARK: Streams

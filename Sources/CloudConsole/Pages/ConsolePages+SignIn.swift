@@ -23,7 +23,7 @@ extension ConsolePages {
         guard Self.isOwnPage(request) else {
             return Page.problem("Sign in on the console's own page.", status: 403)
         }
-        let form = QueryItems(form: try await request.form(atMost: 16_384))
+        let form = try QueryItems(form: try await request.form(atMost: 16_384))
         do {
             if let challenge = form["challenge"] {
                 return try await respond(toCode: form["code"] ?? "", challenge, request, next: form["next"])

@@ -15,7 +15,7 @@ struct FirstRunPages {
         let isPost = request.method == "POST"
         // A page of another origin must not submit the form: it would start a session of an account of its choice.
         if isPost, !ConsolePages.isOwnPage(request) { return Page.problem("Make the operator on the page of the link.", status: 403) }
-        let form = QueryItems(form: isPost ? try await request.form(atMost: 16_384) : [])
+        let form = try QueryItems(form: isPost ? try await request.form(atMost: 16_384) : [])
         let secret = (isPost ? form["secret"] : QueryItems(request.query)["secret"]) ?? ""
         switch console.firstRun.check(secret, console.service) {
         case .valid: break

@@ -10,32 +10,44 @@ package struct QueryItems: Hashable, Sendable {
 
     /// Decodes percent signs. A plus stays a plus: tokens are in Base64 for some clients, and not all of them encode it.
     /// Of items with the same name the first counts; unreadable ones, and those with ``CombiningMarks`` in excess, are skipped.
-    package init(_ query: String) { add(query) { !CombiningMarks.areExcessive(in: $0) } }
+    package init(_ query: String) { _ = add(query) }
 
-    /// - Parameter isAccepted: Decides on values. A name in excess is never one that is looked for.
-    private mutating func add(_ query: String, isAccepted: (String) -> Bool) {
+    /// - Returns: `false` if an item was skipped because of its combining marks.
+    private mutating func add(_ query: String) -> Bool {
+        var isComplete = true
         for item in query.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(parts[0]), !CombiningMarks.areExcessive(in: name),
-                let value = Self.decode(parts.count > 1 ? parts[1] : ""), isAccepted(value)
-            else { continue }
+            guard let name = Self.text(parts[0]), let value = Self.text(parts.count > 1 ? parts[1] : "") else { continue }
+            guard !CombiningMarks.areExcessive(in: name), !CombiningMarks.areExcessive(in: value) else {
+                isComplete = false
+                continue
+            }
             if items[name] == nil { items[name] = value }
         }
+        return isComplete
     }
 
-    /// Reads the body of a form that a browser sent: as above, but a plus is a space.
-    package init(form: [UInt8]) {
-        add(String(decoding: form.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)) { _ in true }
+    /// Reads the body of a form that a browser sent: as above, but a plus is a space. A person wrote its texts, so none is left out.
+    ///
+    /// - Throws: `WireError` with `.badRequest` for ``CombiningMarks`` in excess.
+    package init(form: [UInt8]) throws(WireError) {
+        let text = String(decoding: form.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+        // As it is and decoded: the search for separators compares letters with their marks, too.
+        guard !CombiningMarks.areExcessive(in: text), add(text) else {
+            throw WireError(
+                .badRequest, "A text of the form has more than \(CombiningMarks.inARowMax) combining marks in a row.",
+                nativeCode: .limitExceeded)
+        }
     }
 
     /// Reads the body of a form, unless it has too many items. They are counted before one of them is decoded.
     ///
-    /// - Throws: `WireError` with `.quotaExceeded`.
+    /// - Throws: `WireError` with `.quotaExceeded`; as ``init(form:)``.
     package init(form: [UInt8], atMost itemsMax: Int) throws(WireError) {
         guard form.count(where: { $0 == UInt8(ascii: "&") }) < itemsMax else {
             throw WireError(.quotaExceeded, "The form has more than \(itemsMax) items.")
         }
-        self.init(form: form)
+        try self.init(form: form)
     }
 
     /// By name.
@@ -43,7 +55,12 @@ package struct QueryItems: Hashable, Sendable {
 
     package subscript(name: String) -> String? { items[name] }
 
+    /// - Returns: Nil for unreadable text, and for ``CombiningMarks`` in excess.
     package static func decode(_ text: some StringProtocol) -> String? {
+        self.text(text).flatMap { CombiningMarks.areExcessive(in: $0) ? nil : $0 }
+    }
+
+    private static func text(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
