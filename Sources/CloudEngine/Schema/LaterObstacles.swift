@@ -5,8 +5,10 @@ import CloudWire
 
 /// Finds references that keep record types from being removed in records that were saved since all records were looked at.
 package struct LaterObstacles: Sendable {
-    /// Records of one unit that are looked at again.
-    private static let recordsAtOnce = 25
+    /// Records that the first unit looks at again. While apps save more than a unit looks at, the next one looks at twice as many.
+    package static let recordsAtFirst = 25
+    /// Records of one unit, since all saves wait for it: those of eight requests of an app.
+    package static let recordsAtMost = 1600
 
     let limits: Limits
 
@@ -16,11 +18,13 @@ package struct LaterObstacles: Sendable {
     ///
     /// Units of a partition are serial, so that no save comes between this check and the deletions of its unit.
     ///
+    /// - Parameter recordsMax: Records that this unit looks at.
     /// - Returns: `false` if there are more records, which the next unit looks at. No record may be deleted before.
     package func find(
-        to parts: RemovedParts, _ checked: inout CheckedChanges, in view: any PartitionReader, _ reasons: inout Set<String>
+        to parts: RemovedParts, _ checked: inout CheckedChanges, atMost recordsMax: Int = Self.recordsAtFirst,
+        in view: any PartitionReader, _ reasons: inout Set<String>
     ) throws -> Bool {
-        var room = Self.recordsAtOnce
+        var room = recordsMax
         for zone in try view.zones() {
             while zone.change > checked.last(in: zone.key) {
                 guard room > 0 else { return false }

@@ -177,13 +177,14 @@ package struct SchemaService: Sendable {
                 let operatorCall = call(partition)
                 var place: RecordPlace?
                 var isAtEnd = false
+                var recordsMax = LaterObstacles.recordsAtFirst
                 while !isAtEnd {
-                    let (start, before) = (place, checked[partition] ?? CheckedChanges())
+                    let (start, before, most) = (place, checked[partition] ?? CheckedChanges(), recordsMax)
                     let (removed, after) = try await storage.write(partition) { [engine] unit -> (Removed, CheckedChanges) in
                         var changes = before
                         if parts.hasTypes {
                             var reasons: Set<String> = []
-                            let isCurrent = try engine.laterObstacles.find(to: parts, &changes, in: unit, &reasons)
+                            let isCurrent = try engine.laterObstacles.find(to: parts, &changes, atMost: most, in: unit, &reasons)
                             guard reasons.isEmpty else { throw SchemaRefused(reasons: reasons.sorted()) }
                             guard isCurrent else { return (.nothing, changes) }
                         }
@@ -191,7 +192,11 @@ package struct SchemaService: Sendable {
                         return (.slice(end: end), try CheckedChanges(allOf: unit))
                     }
                     checked[partition] = after
-                    if case .slice(let end) = removed { (place, isAtEnd) = (end, end == nil) }
+                    switch removed {
+                    // An app may save more between two units than one of them looks at, and the removal would wait for its last save.
+                    case .nothing: recordsMax = min(2 * recordsMax, LaterObstacles.recordsAtMost)
+                    case .slice(let end): (place, isAtEnd) = (end, end == nil)
+                    }
                 }
             }
         }

@@ -343,6 +343,7 @@ import Testing
         }
         #expect(all == [Self.held])
     }
+
     /// The check of all records is over; no record is deleted.
     @Test func aReferenceThatAnAppSavesDuringARemovalEndsIt() async throws {
         let bench = try await bench()
@@ -354,6 +355,16 @@ import Testing
         #expect(refused?.reasons == [Self.held])
         #expect(try await names(bench).count == Self.count + 1)
         #expect(try await service(bench).export(.development).types["Bed"] != nil)
+    }
+
+    /// Before each unit, an app saves more records than the first unit looks at.
+    @Test func aRemovalEndsWhileAnAppSavesManyRecords() async throws {
+        let bench = try await bench()
+        let trees = (0..<40).map { RecordOperation(.forceUpdate, Record(recordName: "tree\($0)", recordType: "Tree")) }
+        let storage = InterruptedStorage(bench.store, times: 60, before: { $0.scope != .public }) { try await bench.modify(trees) }
+        try await service(bench, over: storage).remove(nil, ofType: "Bed")
+        #expect(storage.interruptions < 60, "the removal does not wait for the app")
+        #expect(try await names(bench).filter { !$0.hasPrefix("tree") } == [])
     }
 
     /// The schema belongs to the public database.
@@ -370,28 +381,32 @@ import Testing
     }
 }
 
-/// The real storage; once, something else happens before a unit that writes.
+/// The real storage; something else happens before the first units that write.
 private final class InterruptedStorage: EngineStorage {
     private let store: any EngineStorage
     private let isMet: @Sendable (Partition) -> Bool
     private let interruption: @Sendable () async throws -> Void
-    private let isOver = Mutex(false)
+    private let times: Int
+    private let count = Mutex(0)
 
     init(
-        _ store: any EngineStorage, before isMet: @escaping @Sendable (Partition) -> Bool,
+        _ store: any EngineStorage, times: Int = 1, before isMet: @escaping @Sendable (Partition) -> Bool,
         by interruption: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
+        self.times = times
         self.isMet = isMet
         self.interruption = interruption
     }
 
+    var interruptions: Int { count.withLock { $0 } }
+
     func write<Value: Sendable>(
         _ partition: Partition, _ terms: WorkTerms, _ body: @escaping @Sendable (any PartitionWriter) throws -> Value
     ) async throws -> Value {
-        let isDue = isOver.withLock { isOver in
-            guard !isOver, isMet(partition) else { return false }
-            isOver = true
+        let isDue = count.withLock { count in
+            guard count < times, isMet(partition) else { return false }
+            count += 1
             return true
         }
         if isDue { try await interruption() }
