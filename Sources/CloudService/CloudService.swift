@@ -27,7 +27,7 @@ package struct CloudService: Sendable {
     }
 
     let core: ServiceCore
-    let assets: any AssetStorage
+    let assetStorage: any AssetStorage
     let containerRules: ContainerRules
     /// Nil if people sign in with passwords of this server only.
     let identitySignIn: IdentitySignIn?
@@ -63,7 +63,7 @@ package struct CloudService: Sendable {
             offered: snapshots == nil ? offers.subtracting([.snapshots]) : offers, profile: profile)
         self.identitySignIn = identitySignIn
         self.auditLog = auditLog
-        self.assets = assets
+        assetStorage = assets
         zoneSnapshots = offers.contains(.snapshots) ? snapshots.map { ZoneSnapshots($0, engine.limits) } : nil
         self.containerRules = containerRules
         throttle = PasswordThrottle(shared: storage as? any AttemptStorage, networks: storage as? any NetworkStorage)

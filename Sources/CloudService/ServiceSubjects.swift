@@ -48,11 +48,11 @@ extension CloudService {
             saveGroups: SaveGroupService(core: core, units: units), indexBuilding: IndexBuilding(core: core, builds: indexBuilds))
     }
     var subscriptions: SubscriptionService { SubscriptionService(core: core, units: units) }
-    var assetService: AssetService { AssetService(core: core, units: units, sharedZones: sharedZones, budgets: uploadBudgets) }
+    var assets: AssetService { AssetService(core: core, units: units, sharedZones: sharedZones, budgets: uploadBudgets) }
     var assetTransfers: AssetTransfers {
         AssetTransfers(
-            core: core, assets: assets, reservations: reservations,
-            resumed: ResumedUploads(core: core, assets: assets, reservations: reservations), errors: errors)
+            core: core, assets: assetStorage, reservations: reservations,
+            resumed: ResumedUploads(core: core, assets: assetStorage, reservations: reservations), errors: errors)
     }
     var couriers: Couriers { Couriers(core: core, revocations: revocations) }
     var users: UserService { UserService(core: core) }

@@ -28,6 +28,7 @@ package struct AuditTrail: ServiceSubject {
         }
         try? await accounts.append(event)
     }
+
     /// The name of an account in the audit log.
     func subject(ofAccount account: Int64?) async throws -> String {
         guard let account, let profile = try await accounts.profile(ofAccount: account) else { return "unknown account" }
