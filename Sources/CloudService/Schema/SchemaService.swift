@@ -110,9 +110,9 @@ package struct SchemaService: Sendable {
             return (old, try engine.schemas.store(try new(old), in: unit))
         }
         let stored = RemovedParts(changes)
-        // An app made a type since the check, which the new schema lacks, too.
-        if stored != parts { checked = [:] }
         do {
+            // An app made a type since the check, which the new schema lacks, too.
+            if stored != parts { checked = try await checkReferences(stored) }
             try await removeValues(stored, &checked)
         } catch let refused as SchemaRefused {
             // A record that stays has its type.

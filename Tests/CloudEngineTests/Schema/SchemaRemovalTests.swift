@@ -367,6 +367,24 @@ import Testing
         #expect(try await names(bench).filter { !$0.hasPrefix("tree") } == [])
     }
 
+    /// The new schema lacks a type that the app makes, too. Nothing refers to records of the two types.
+    @Test func anImportLeavesLargeCascadesOfOtherTypesAlone() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        try await bench.modify(.init(.create, Record(recordName: "album", recordType: "Album")))
+        try await bench.modify((0..<12).map { Self.note("note\($0)", ["bed": Self.reference("album", .deleteSelf)]) })
+        var smaller = try await service(bench).export(.development)
+        smaller.types["Bed"] = nil
+        let storage = InterruptedStorage(bench.store, before: { $0.scope == .public }) {
+            try await bench.modify(.init(.create, Record(recordName: "weed", recordType: "Weed")))
+        }
+        _ = try await service(bench, over: storage).importSchema(smaller)
+        let remaining = try await names(bench)
+        #expect(remaining.count == 13)
+        #expect(remaining.contains("album"))
+    }
+
     /// The schema belongs to the public database.
     @Test func aTypeStaysIfAnAppSavesAReferenceBeforeTheSchemaIsStored() async throws {
         let bench = try await bench()
