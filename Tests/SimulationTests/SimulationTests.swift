@@ -229,7 +229,9 @@ import Testing
     }
 
     /// Seeds at which the search for a bug begins. It ends at the first one that finds the bug: earlier ones only take time.
-    private static let firstSeeds: [Simulation.Canary: UInt64] = [.forgetsGuests: 38, .losesOrder: 15, .keepsHistory: 44, .dropsConflicts: 13, .emptiesMirrorLog: 2]
+    private static let firstSeeds: [Simulation.Canary: UInt64] = [
+        .forgetsGuests: 38, .losesOrder: 15, .keepsHistory: 44, .dropsConflicts: 13, .emptiesMirrorLog: 2,
+    ]
 
     @Test(arguments: Simulation.Canary.allCases) func aPlantedBugIsDetected(canary: Simulation.Canary) throws {
         let first = Self.firstSeeds[canary] ?? 1
