@@ -324,6 +324,18 @@ import Testing
         #expect(reasons.first?.contains("field 'bed' of type 'Leaf' refers to them") == true)
     }
 
+    @Test func aRecordWithALargeCascadeThatIsSavedAfterTheCheckEndsTheRemoval() async throws {
+        var limits = Limits()
+        limits.recordsTakenAlong = 10
+        let bench = try await bench(limits: limits)
+        let album = Record(recordName: "album", recordType: "Album")
+        try await bench.modify(.init(.create, album))
+        try await bench.modify((0..<12).map { Self.note("note\($0)", ["bed": Self.reference("album", .deleteSelf)]) })
+        let reasons = try await laterReasons(bench, saving: RecordOperation(.forceUpdate, album))
+        #expect(
+            reasons == ["record 'album' of type 'Album', to which very many records refer, was changed during the removal: try it again"])
+    }
+
     /// More records than a unit looks at.
     @Test func allRecordsThatAreSavedAfterTheCheckAreLookedAt() async throws {
         let bench = try await bench()
