@@ -95,7 +95,7 @@ import Testing
             #expect(throws: CocoaError.self) { try bo.container.addEncryptionKeys(text, to: bo.others) }
         }
         #expect(try bo.container.encryptionKeyText(of: bo.own) == before)
-        // His own keys are no news.
+        // The keys that the participant made are old ones.
         try bo.container.addEncryptionKeys(before, to: bo.others)
         #expect(try bo.container.encryptionKeyText(of: bo.own) == before)
         // A key of another device of his.
