@@ -149,11 +149,15 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest, NSCopying {
         return try context.fetch(self)
     }
 
+    /// Apps limit by `Int.max`, too, and a sum of limit and offset must not overflow. No store has as many rows.
+    private static func rowCount(_ count: Int) -> Int { max(0, min(count, 1 << 48)) }
+
     /// The request without its result type.
     package var parameters: FetchParameters {
         FetchParameters(
-            entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors ?? [], limit: fetchLimit,
-            offset: fetchOffset, resultType: resultType, includesSubentities: includesSubentities,
+            entityName: entityName, predicate: predicate, sortDescriptors: sortDescriptors ?? [],
+            limit: Self.rowCount(fetchLimit), offset: Self.rowCount(fetchOffset), resultType: resultType,
+            includesSubentities: includesSubentities,
             includesPendingChanges: includesPendingChanges, returnsObjectsAsFaults: returnsObjectsAsFaults,
             refreshesRefetched: shouldRefreshRefetchedObjects, affectedStores: affectedStores,
             batchSize: fetchBatchSize, includesPropertyValues: includesPropertyValues,

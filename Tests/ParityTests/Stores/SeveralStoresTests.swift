@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0, 2), (1, 0), (1, 3), (4, 5), (9, 0), (9, 2)])
+    @Test(arguments: [(0, 2), (1, 0), (1, 3), (4, 5), (9, 0), (9, 2), (1, Int.max)])
     func aCountHasOneWindowOverAllStores(offset: Int, limit: Int) throws {
         let (coordinator, first, second) = try twins()
         let context = Depot.context(over: coordinator)
