@@ -378,8 +378,32 @@ import Testing
         #expect(childCounts == [3, 3, 2])
     }
 
+    /// A context over a file, since stores in memory have no cache.
+    private func contextOfAFile() throws -> NSManagedObjectContext {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite")
+        return try Shelves.container(at: url).newBackgroundContext()
+    }
+
+    @Test func cacheOfAnotherOrderOfTextIsRebuilt() throws {
+        let context = try contextOfAFile()
+        let name = "Sections \(UUID().uuidString)"
+        defer { NSFetchedResultsController<NSManagedObject>.deleteCache(withName: name) }
+        try context.performAndWait {
+            for kind in ["a", "B", "a"] { Shelves.insert("Item", ["kind": kind], into: context) }
+            try context.save()
+            for (method, sections) in [("caseInsensitiveCompare:", ["a", "B"]), ("compare:", ["B", "a"])] {
+                let request = NSFetchRequest<NSManagedObject>(entityName: "Item")
+                request.sortDescriptors = [NSSortDescriptor(key: "kind", ascending: true, selector: Selector(method))]
+                let results = NSFetchedResultsController(
+                    fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "kind", cacheName: name)
+                try results.performFetch()
+                #expect(results.sections?.map(\.name) == sections)
+            }
+        }
+    }
+
     @Test func cacheOfAnotherRequestIsRebuilt() throws {
-        let context = try Shelves.context()
+        let context = try contextOfAFile()
         let name = "Sections \(UUID().uuidString)"
         defer { NSFetchedResultsController<NSManagedObject>.deleteCache(withName: name) }
         try context.performAndWait {

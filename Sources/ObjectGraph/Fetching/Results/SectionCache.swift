@@ -24,7 +24,9 @@ struct SectionCache: Equatable {
     /// - Returns: nil with an in-memory store.
     init?(_ name: String, _ query: StoreQuery, of stores: [NSPersistentStore], sectionNameKeyPath: String) {
         var parts = ["\(query.entity) \(query.includesSubentities)", sectionNameKeyPath, query.predicate?.formatDescription ?? ""]
-        parts += query.sort.map { "\($0.keyPath.joined(separator: ".")) \($0.ascending) \($0.options.rawValue)" }
+        parts += query.sort.map { key in
+            "\(key.keyPath.joined(separator: ".")) \(key.ascending) \(key.options.rawValue) \(key.collation?.rawValue ?? "")"
+        }
         parts.append("\(query.limit ?? 0) \(query.offset)")
         for store in stores {
             guard let url = store.url, url.path != "/dev/null" else { return nil }
