@@ -120,9 +120,7 @@ extension NSManagedObject {
         case 0: return
         case 1: throw errors[0]
         default:
-            let details = errors.flatMap { error in
-                ((error as? CocoaError)?.userInfo[NSDetailedErrorsKey] as? [any Error]) ?? [error]
-            }
+            let details = errors.flatMap { parts(of: $0) }
             let cocoaErrors = details.compactMap { $0 as? CocoaError }
             let list: Any
             if cocoaErrors.count == details.count { list = cocoaErrors } else { list = details.map { $0 as NSError } }
@@ -130,6 +128,16 @@ extension NSManagedObject {
                 .validationMultipleErrors, sentence: details.map { $0.localizedDescription }.joined(separator: " "),
                 userInfo: [NSDetailedErrorsKey: list])
         }
+    }
+
+    /// Returns the errors that a combined error lists. An app's override may combine its errors in an `NSError`, which
+    /// casts to no `CocoaError` on Linux.
+    private static func parts(of error: any Error) -> [any Error] {
+        let userInfo = (error as? CocoaError)?.userInfo ?? (error as NSError).userInfo
+        guard (error as NSError).code == CocoaError.Code.validationMultipleErrors.rawValue,
+            let details = userInfo[NSDetailedErrorsKey] as? [any Error]
+        else { return [error] }
+        return details
     }
 
     private final func violations(of attribute: Attribute, by value: StoredValue) -> [CocoaError] {

@@ -9,8 +9,12 @@ import Testing
 final class Ticket: NSManagedObject {
     override func validateForInsert() throws {
         try super.validateForInsert()
-        guard value(forKey: "seat") as? String == "taken" else { return }
-        throw NSError(domain: "Tickets", code: 7, userInfo: [NSLocalizedDescriptionKey: "The seat is taken."])
+        let seat = value(forKey: "seat") as? String
+        let taken = NSError(domain: "Tickets", code: 7, userInfo: [NSLocalizedDescriptionKey: "The seat is taken."])
+        if seat == "taken" { throw taken }
+        guard seat == "taken twice" else { return }
+        // As the guide's own example combines errors.
+        throw NSError(domain: NSCocoaErrorDomain, code: NSValidationMultipleErrorsError, userInfo: [NSDetailedErrorsKey: [taken, taken]])
     }
 }
 
@@ -52,6 +56,17 @@ final class Ticket: NSManagedObject {
             #expect(error.domain == "Tickets")
             #expect(error.code == 7)
             #expect(context.insertedObjects.count == 2)
+        }
+    }
+
+    @Test func errorsThatAnAppCombinedAreListedOneByOne() throws {
+        let context = try context()
+        try context.performAndWait {
+            Depot.insert("Ticket", ["seat": "taken"], into: context)
+            Depot.insert("Ticket", ["seat": "taken twice"], into: context)
+            let error = try #require(failure(context))
+            let details = try #require(error.userInfo[NSDetailedErrorsKey] as? [NSError])
+            #expect(details.map(\.code) == [7, 7, 7])
         }
     }
 
