@@ -139,6 +139,7 @@ extension NSManagedObjectContext {
         inserted: [NSManagedObject], updated: [NSManagedObject], deleted: [NSManagedObject], refreshed: [NSManagedObject]
     ) {
         deliverObservedChanges()
+        if !relationshipViews.isEmpty { relationshipViews.endEvent() }
         guard ContextNotification.objectsDidChange.isRequested else { return }
         var userInfo: [AnyHashable: Any] = [:]
         for (key, objects) in [

@@ -34,6 +34,7 @@ extension NSManagedObjectContext {
         prefetched = PrefetchedRows()
         pending.removeAll()
         unannounced = []
+        relationshipViews.endEvent()
         forgetUndo()
         retained = [:]
         watched = [:]

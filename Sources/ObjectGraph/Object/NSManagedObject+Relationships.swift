@@ -45,11 +45,14 @@ extension NSManagedObject {
         return related(isOrdered ? toMany[index].orderedMembers : members.array)
     }
 
-    final func toManyKeys(_ index: Int) -> KeySet {
+    final func toManyKeys(_ index: Int) -> KeySet { loadedToMany(index)?.members ?? [] }
+
+    /// Returns a relationship with its members loaded; nil if the object is deleted.
+    final func loadedToMany(_ index: Int) -> ToManyState? {
         willRead()
-        guard !flags.contains(.detached) else { return [] }
+        guard !flags.contains(.detached) else { return nil }
         if toMany[index].stored == nil { toMany[index].load(requireContext().loadDestinations(of: self, index)) }
-        return toMany[index].members
+        return toMany[index]
     }
 
     final func addToMany(_ index: Int, _ destination: NSManagedObject) {
@@ -101,9 +104,12 @@ extension NSManagedObject {
 
     private final func mutation(_ index: Int, to objects: [NSManagedObject]) -> PropertyMutation {
         let formerMembers = toManyObjects(index)
-        let (inserted, removed) = (objects.filter { !formerMembers.contains($0) }, formerMembers.filter { !objects.contains($0) })
-        if removed.isEmpty, !inserted.isEmpty, formerMembers == objects.filter(formerMembers.contains) { return .insertion(inserted) }
-        if inserted.isEmpty, !removed.isEmpty, objects == formerMembers.filter(objects.contains) { return .removal(removed) }
+        let (formerKeys, keys) = (Set(formerMembers.map(\.key)), Set(objects.map(\.key)))
+        let (inserted, removed) = (objects.filter { !formerKeys.contains($0.key) }, formerMembers.filter { !keys.contains($0.key) })
+        if removed.isEmpty, !inserted.isEmpty, formerMembers == objects.filter({ formerKeys.contains($0.key) }) {
+            return .insertion(inserted)
+        }
+        if inserted.isEmpty, !removed.isEmpty, objects == formerMembers.filter({ keys.contains($0.key) }) { return .removal(removed) }
         return .setting
     }
 
@@ -139,8 +145,14 @@ extension NSManagedObject {
         case .slot(let slot): setSlot(slot, to: .reference(object.key))
         case .toMany(let index):
             guard willWrite() else { return }
-            observing(layout.entity.toMany[index].name, .insertion([object])) { toMany[index].insert(object.key) }
-            refreshViews(index)
+            var hasJoined = false
+            observing(layout.entity.toMany[index].name, .insertion([object])) {
+                let formerCount = layout.orderedToMany == 0 ? nil : toMany[index].memberCount
+                toMany[index].insert(object.key)
+                hasJoined = formerCount != nil && toMany[index].memberCount != formerCount
+            }
+            // A member that joins an ordered relationship is the last one.
+            refreshViews(index, appended: hasJoined ? object : nil)
         }
     }
 

@@ -9,8 +9,12 @@ import ManagedModel
 /// Foundation's ordered set reads its own contents in ways that cannot be overridden, so this one stores the members, is
 /// updated by changes elsewhere, and forwards each of its own changes to the relationship.
 protocol RelationshipView: AnyObject {
+    var count: Int { get }
+    /// Whether the set has followed every change of the relationship, so that it may follow the next one alone.
+    var isCurrent: Bool { get set }
     func isOf(_ owner: NSManagedObject, _ index: Int) -> Bool
     func show(_ members: [NSManagedObject])
+    func append(_ member: NSManagedObject)
 }
 
 /// A context's ordered sets that the app still references.
@@ -18,6 +22,8 @@ struct RelationshipViews {
     private struct Entry { weak var view: (any RelationshipView)? }
 
     private var entries: [Entry] = []
+    /// The set that changed last in this event: apps get the set of a relationship anew for each member that they add.
+    private var recent: (any RelationshipView)?
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -26,12 +32,33 @@ struct RelationshipViews {
         entries.append(Entry(view: view))
     }
 
-    func refresh(_ owner: NSManagedObject, _ index: Int) {
+    /// - Parameter appended: The new last member, if nothing else changed.
+    func refresh(_ owner: NSManagedObject, _ index: Int, appended: NSManagedObject?) {
+        var members: [NSManagedObject]?
         // Without a set of this relationship, its members need not be read.
-        let views = entries.compactMap(\.view).filter { $0.isOf(owner, index) }
-        guard !views.isEmpty else { return }
-        let members = owner.toManyObjects(index)
-        for view in views { view.show(members) }
+        for view in entries.compactMap(\.view) where view.isOf(owner, index) {
+            if let appended, view.isCurrent, view.count + 1 == owner.toMany[index].memberCount {
+                view.append(appended)
+                continue
+            }
+            let current = members ?? owner.toManyObjects(index)
+            members = current
+            view.show(current)
+            view.isCurrent = true
+        }
+    }
+
+    mutating func noteChange(by view: any RelationshipView) { recent = view }
+
+    /// Returns the set that changed last, if it is of the relationship.
+    func recentView(of owner: NSManagedObject, _ index: Int) -> (any RelationshipView)? {
+        recent.flatMap { $0.isCurrent && $0.isOf(owner, index) ? $0 : nil }
+    }
+
+    /// Ends an event. Refreshes, merges, rollbacks and undo change relationships without a notice to their sets.
+    mutating func endEvent() {
+        recent = nil
+        for view in entries.compactMap(\.view) { view.isCurrent = false }
     }
 }
 
@@ -54,6 +81,7 @@ extension NSManagedObject {
         precondition(
             layout.entity.toMany[index].declaration.isOrdered,
             "'\(layout.name).\(key)' is not ordered; use mutableSetValue(forKey:)")
+        if let recent = contextReference?.relationshipViews.recentView(of: self, index) as? NSMutableOrderedSet { return recent }
         let set = RelationshipOrderedSet(owner: self, index: index)
         contextReference?.relationshipViews.add(set)
         return set
@@ -66,9 +94,10 @@ extension NSManagedObject {
         return index
     }
 
-    final func refreshViews(_ index: Int) {
+    /// - Parameter appended: The new last member, if nothing else changed.
+    final func refreshViews(_ index: Int, appended: NSManagedObject? = nil) {
         guard let views = contextReference?.relationshipViews, !views.isEmpty else { return }
-        views.refresh(self, index)
+        views.refresh(self, index, appended: appended)
     }
 }
 
@@ -93,10 +122,10 @@ private final class RelationshipSet: NSMutableSet {
     @available(*, unavailable, message: "a relationship's set is made by its object")
     required init(capacity: Int) { preconditionFailure("a relationship's set is made by its object") }
 
-    override var count: Int { owner.toManyKeys(index).count }
+    override var count: Int { owner.loadedToMany(index)?.memberCount ?? 0 }
 
     override func member(_ object: Any) -> Any? {
-        guard let object = object as? NSManagedObject, owner.toManyKeys(index).contains(object.key) else { return nil }
+        guard let object = object as? NSManagedObject, owner.loadedToMany(index)?.contains(object.key) == true else { return nil }
         return object
     }
 
@@ -131,6 +160,7 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     private let index: Int
     /// Contexts show the changes of their objects in their sets.
     private let showsOwnChanges: Bool
+    var isCurrent = true
 
     init(owner: NSManagedObject, index: Int) {
         self.owner = owner
@@ -149,10 +179,13 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
     func isOf(_ owner: NSManagedObject, _ index: Int) -> Bool { owner === self.owner && index == self.index }
 
     func show(_ members: [NSManagedObject]) {
+        let common = zip(0..<count, members).prefix { (super.object(at: $0) as? NSManagedObject) === $1 }.count
         // Foundation's other methods may call the ones below.
-        for place in (0..<count).reversed() { super.removeObject(at: place) }
-        for (place, object) in members.enumerated() { super.insert(object, at: place) }
+        for place in (common..<count).reversed() { super.removeObject(at: place) }
+        for place in common..<members.count { super.insert(members[place], at: place) }
     }
+
+    func append(_ member: NSManagedObject) { super.insert(member, at: count) }
 
     /// Changes a copy by `body`, and sets it as the relationship's value.
     private func change(_ body: (NSMutableOrderedSet) -> Void) {
@@ -167,7 +200,9 @@ private final class RelationshipOrderedSet: NSMutableOrderedSet, RelationshipVie
 
     private func showing(_ body: () -> Void) {
         body()
-        if showsOwnChanges { show(owner.toManyObjects(index)) }
+        if showsOwnChanges { return show(owner.toManyObjects(index)) }
+        // A changed object is retained by its context anyway.
+        if owner.isMarkedChanged { owner.contextReference?.relationshipViews.noteChange(by: self) }
     }
 
     override func add(_ object: Any) { showing { owner.addToMany(index, managedObject(object)) } }

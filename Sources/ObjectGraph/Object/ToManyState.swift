@@ -35,6 +35,14 @@ struct ToManyState {
         return currentMembers
     }
 
+    /// The number of members; nil for a relationship fault.
+    var memberCount: Int? { stored.map { $0.count - removed.count + added.count } }
+
+    /// - Precondition: The relationship was loaded.
+    func contains(_ key: RowKey) -> Bool {
+        added.contains(key) || stored?.contains(key) == true && !removed.contains(key)
+    }
+
     /// The members in order; in no particular one for an unordered relationship.
     ///
     /// - Precondition: The relationship was loaded.

@@ -27,6 +27,61 @@ struct OrderedRelationshipTests {
         }
     }
 
+    private func names(_ set: NSMutableOrderedSet) -> [String] { set.array.compactMap { ($0 as? NSManagedObject)?.nameValue } }
+
+    @Test func anOrderedSetFollowsChangesAfterARollback() throws {
+        let context = try Music.container().newBackgroundContext()
+        try context.performAndWait {
+            let list = try saved(context)
+            let tracks = list.orderedMembers("tracks")
+            tracks.add(Track.inserted("x", context))
+            list.orderedMembers("tracks").add(Track.inserted("y", context))
+            #expect(names(tracks) == ["a", "b", "c", "d", "x", "y"])
+            tracks.removeObjects(at: IndexSet([0, 2]))
+            #expect(names(tracks) == ["b", "d", "x", "y"])
+            // As many members as the set shows.
+            context.rollback()
+            Track.inserted("n", context).setValue(list, forKey: "playlist")
+            #expect(names(tracks) == ["a", "b", "c", "d", "n"])
+            #expect(list.memberNames("tracks") == ["a", "b", "c", "d", "n"])
+        }
+    }
+
+    @Test func aSetCountsUnsavedMembers() throws {
+        let context = try Music.container().newBackgroundContext()
+        try context.performAndWait {
+            let list = try saved(context)
+            let (a, x) = (try #require(list.orderedMembers("tracks").firstObject), Track.inserted("x", context))
+            let tracks = list.mutableSetValue(forKey: "tracks")
+            tracks.add(x)
+            #expect(tracks.count == 5)
+            #expect(tracks.contains(x))
+            tracks.remove(a)
+            #expect(tracks.count == 4)
+            #expect(!tracks.contains(a))
+            tracks.remove(x)
+            #expect(tracks.count == 3)
+            #expect(!tracks.contains(x))
+        }
+    }
+
+    /// Each append must not copy the members: that would take many minutes here.
+    @Test(.timeLimit(.minutes(2))) func manyMembersAreAppendedOneByOne() throws {
+        let context = try Music.container().newBackgroundContext()
+        try context.performAndWait {
+            let list = try saved(context)
+            let held = list.orderedMembers("tracks")
+            for number in 0..<30_000 {
+                let track = Track.inserted("\(number)", context)
+                if number.isMultiple(of: 2) { held.add(track) } else { list.orderedMembers("tracks").add(track) }
+            }
+            #expect(held.count == 30_004)
+            #expect((held.lastObject as? Track)?.nameValue == "29999")
+            let members = try #require(list.value(forKey: "tracks") as? NSOrderedSet)
+            #expect(members.count == 30_004)
+        }
+    }
+
     @Test(arguments: Change.all)
     func changesByOrderedSetMethodsAreSaved(_ change: Change) throws {
         let container = try Music.container()
