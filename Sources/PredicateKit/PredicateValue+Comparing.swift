@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: The Tarn authors
 
-import Foundation
+package import Foundation
 
 extension PredicateValue {
     package var isNull: Bool { if case .null = self { true } else { false } }
@@ -17,13 +17,21 @@ extension PredicateValue {
         case .bool(let value): return .int(value ? 1 : 0)
         case .double(let value):
             if let whole = Int64(exactly: value) { return .int(whole) }
-            return value.isFinite ? .decimal(Number.double(value).decimal) : self
+            let decimal = Number.double(value).decimal
+            // Infinities and numbers beyond a decimal's range.
+            return decimal.isNaN ? self : .decimal(decimal)
         case .decimal(let value):
             return Int64(value.description).map { .int($0) } ?? self
         case .url(let text): return .string(text)
         case .list(let members): return .list(members.map(\.canonical))
         default: return self
         }
+    }
+
+    /// The exact value of a number; nil for others, and for numbers beyond a decimal's range.
+    package var exactNumber: Decimal? {
+        guard let decimal = Number(self)?.decimal, !decimal.isNaN else { return nil }
+        return decimal
     }
 
     /// The meaning of `==` in a predicate: numbers are equal by value regardless of type, null equals null, values of
@@ -131,10 +139,10 @@ enum Number {
         case (.int(let a), .double(let b)): return order(a, b)
         case (.double(let a), .int(let b)): return -order(b, a)
         case (.decimal, _), (_, .decimal):
-            let (a, b) = (a.decimal, b.decimal)
+            let (exactA, exactB) = (a.decimal, b.decimal)
             // Infinities and numbers beyond a decimal's range.
-            if a.isNaN || b.isNaN { return 0 }
-            return a < b ? -1 : a > b ? 1 : 0
+            if exactA.isNaN || exactB.isNaN { return order(.double(a.double), .double(b.double)) }
+            return exactA < exactB ? -1 : exactA > exactB ? 1 : 0
         }
     }
 

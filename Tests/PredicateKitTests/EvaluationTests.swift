@@ -14,6 +14,14 @@ import Testing
             "empty": [Int](), "words": ["x", "yy"], "groups": [["members": [1, 2, 3]], ["members": [4]]],
         ] as [String: Any])
 
+    @Test func numbersBeyondTheRangeOfDecimalsAreOrdered() {
+        let half = PredicateValue.decimal(Decimal(1) / 2)
+        #expect(PredicateValue.order(.double(1e300), half) == 1)
+        #expect(PredicateValue.order(half, .double(.infinity)) == -1)
+        #expect(!PredicateValue.areEqual(.double(-1e300), half))
+        #expect(PredicateValue.double(1e300).canonical != PredicateValue.double(1e299).canonical)
+    }
+
     static let truths = [
         "name ==[cd] 'arger'", "name BEGINSWITH[c] 'är'", "NOT name CONTAINS 'X'", "count == 3.0", "flag == 1",
         "count > half",
