@@ -116,11 +116,33 @@ import Testing
             (0..<50_000).map { index in
                 .uuid(UUID(uuid: (UInt8(index % 2), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(index / 512), UInt8(index % 256), 0, 0)))
             })
+        let fractions = PredicateValue.list((0..<40_000).map { .double(Double($0) - 0.5) } + [.int(1)])
+        let dates = PredicateValue.list((0..<40_000).map { .date(Double($0) * 2 + 1) })
+        let decimals = PredicateValue.list((0..<20_000).map { .decimal(Decimal($0 * 2 + 1) / 2) } + [.int(1), .double(2), .null])
+        var matchCount = 0
         for (format, list) in [
             ("pages IN %@", numbers), ("title IN %@", words), ("title IN[cd] %@", words), ("number IN %@", ids),
+            ("weight IN %@", fractions), ("NOT weight IN %@", fractions), ("published IN %@", dates), ("price IN %@", decimals),
+            ("NOT price IN %@", decimals), ("weight IN %@", decimals), ("pages IN %@", decimals),
         ] {
             let predicate = try PredicateKit.Predicate(format: format, [.value(list)])
-            #expect(try world.inStore(predicate, "Book") == world.inMemory(predicate, "Book"), "\(format)")
+            let found = try world.inStore(predicate, "Book")
+            #expect(try found == world.inMemory(predicate, "Book"), "\(format)")
+            matchCount += found.count
+        }
+        #expect(matchCount > 20)
+    }
+
+    /// SQLite limits the depth of an expression to 1,000 levels, by default.
+    @Test func longDisjunctionsAndConjunctionsRun() throws {
+        let world = try World(seed: 8)
+        let tests = try (0..<3_000).map { try PredicateKit.Predicate(format: "pages == \($0 * 2)") }
+        let disjunction = PredicateKit.Predicate.or(tests)
+        let conjunction = PredicateKit.Predicate.and(tests.map { .not($0) })
+        for predicate in [disjunction, conjunction, .not(disjunction), .not(conjunction)] {
+            let found = try world.inStore(predicate, "Book")
+            #expect(try found == world.inMemory(predicate, "Book"))
+            #expect(!found.isEmpty)
         }
     }
 

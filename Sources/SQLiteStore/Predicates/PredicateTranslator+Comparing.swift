@@ -148,7 +148,7 @@ extension PredicateTranslator {
         for member in members {
             parts.append("(" + (try equal(left, true, try operand(member), options, exact: exact)) + ")")
         }
-        return "(" + .joined(parts, " OR ") + ")"
+        return "(" + .tree(parts, " OR ") + ")"
     }
 
     private func membership(
@@ -157,6 +157,7 @@ extension PredicateTranslator {
         try checkInside(left)
         if left.isNull { return SQLFragment(members.contains(.null) ? "1" : "0") }
         var values: [SQLValue] = []
+        var exactNumbers: [(value: PredicateValue, operand: SQLOperand)] = []
         var parts: [SQLFragment] = []
         for member in members {
             if member.isNull {
@@ -169,16 +170,21 @@ extension PredicateTranslator {
             }
             let memberOperand = try operand(member)
             if left.kind == .decimal || memberOperand.kind == .decimal {
-                if left.kind.isNumber, memberOperand.kind.isNumber { parts.append(call("TARN_EQUAL", left, memberOperand)) }
+                if left.kind.isNumber, memberOperand.kind.isNumber { exactNumbers.append((member, memberOperand)) }
             } else if left.kind == memberOperand.kind {
                 values += folded(memberOperand, options).sql.arguments
             }
+        }
+        if exactNumbers.count > ValueList.inlineMax, let list = NumberList.text(exactNumbers.map { $0.value }) {
+            parts.append(SQLFragment("TARN_MEMBER(?, ", [.text(left.kind.letter)]) + left.sql + SQLFragment(", ?)", [.text(list)]))
+        } else {
+            parts += exactNumbers.map { call("TARN_EQUAL", left, $0.operand) }
         }
         if !values.isEmpty || parts.isEmpty {
             let list = try ValueList(values).sql(refusal: refusal)
             parts.insert(closed(folded(left, options).sql + " IN (" + list + ")", exact), at: 0)
         }
-        return parts.count == 1 ? parts[0] : "(" + .joined(parts, " OR ") + ")"
+        return parts.count == 1 ? parts[0] : "(" + .tree(parts, " OR ") + ")"
     }
 
     // MARK: Pieces

@@ -37,7 +37,7 @@ struct PredicateTranslator {
         if predicates.isEmpty { return SQLFragment(empty) }
         var parts: [SQLFragment] = []
         for predicate in predicates { parts.append("(" + (try condition(predicate, exact: exact)) + ")") }
-        return .joined(parts, word)
+        return .tree(parts, word)
     }
 
     private func condition(_ comparison: Comparison, exact: Bool) throws(StoreError) -> SQLFragment {

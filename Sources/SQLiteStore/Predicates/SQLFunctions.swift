@@ -12,6 +12,8 @@ import PredicateKit
 /// | `TARN_STRING(text, pattern, operator, options)` | 1 or 0: BEGINSWITH … MATCHES |
 /// | `TARN_FOLD(text, options)` | text that is equal for all texts equal under the options |
 /// | `TARN_EQUAL(kinds, a, b)` | 1 or 0; null equals null |
+/// | `TARN_MEMBER(kind, a, list)` | 1 or 0: whether a number is in a ``NumberList`` |
+/// | `TARN_DOUBLE(bytes)` | the number with these eight bytes |
 /// | `TARN_ORDER(kinds, a, b)` | -1, 0, 1, or null without an order |
 /// | `TARN_APPLY(kinds, name, …)` | a function of the predicate language |
 /// | `TARN_AGGREGATE(kind, name, value)` | the same over the values of all rows: `sum:`, `median:` … |
@@ -54,6 +56,29 @@ enum SQLFunctions {
             let values = SQLFunctions.values(arguments, 1..<3, kinds: arguments[0])
             sqlite3_result_int(context, PredicateValue.areEqual(values[0], values[1]) ? 1 : 0)
         }
+        add(database, "TARN_MEMBER", 3) { context, _, arguments in
+            guard let arguments else { return }
+            let list: Numbers
+            if let parsed = sqlite3_get_auxdata(context, 2) {
+                list = Unmanaged<Numbers>.fromOpaque(parsed).takeUnretainedValue()
+            } else {
+                // SQLite keeps it for the statement's other rows.
+                list = Numbers(SQLFunctions.text(arguments[2]) ?? "")
+                sqlite3_set_auxdata(context, 2, Unmanaged.passRetained(list).toOpaque()) { parsed in
+                    if let parsed { Unmanaged<Numbers>.fromOpaque(parsed).release() }
+                }
+            }
+            let value = SQLFunctions.values(arguments, 1..<2, kinds: arguments[0])[0]
+            guard let number = value.exactNumber, list.list.members.contains(number) else { return sqlite3_result_int(context, 0) }
+            sqlite3_result_int(context, 1)
+        }
+        add(database, "TARN_DOUBLE", 1) { context, _, arguments in
+            guard let arguments, case .blob(let bytes) = SQLFunctions.value(arguments[0]), bytes.count == 8 else {
+                return sqlite3_result_null(context)
+            }
+            let bits = bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
+            sqlite3_result_double(context, Double(bitPattern: bits))
+        }
         add(database, "TARN_ORDER", 3) { context, _, arguments in
             guard let arguments else { return }
             let values = SQLFunctions.values(arguments, 1..<3, kinds: arguments[0])
@@ -72,6 +97,12 @@ enum SQLFunctions {
                 sqlite3_result_error(context, error.detail, -1)
             }
         }
+    }
+
+    /// The parsed list of TARN_MEMBER.
+    private final class Numbers {
+        let list: NumberList
+        init(_ text: String) { list = NumberList(text) }
     }
 
     /// The row values that an aggregate has received.

@@ -2,13 +2,14 @@
 // SPDX-FileCopyrightText: The Tarn authors
 
 import Foundation
+import PredicateKit
 
-/// The right side of IN. Long lists of integers or texts are one argument, so that the statement text stays the same.
+/// The right side of IN. Long lists of integers, texts, UUIDs, fractions or dates are one argument, so that the statement
+/// text stays the same.
 struct ValueList {
-    private static let inlineMax = 16
+    static let inlineMax = 16
     /// SQLite's default limit of arguments is 32,766.
     private static let argumentsMax = 30_000
-    private static let pieceBytes = 16
 
     private let values: [SQLValue]
 
@@ -18,28 +19,44 @@ struct ValueList {
         if values.count > Self.inlineMax, let json {
             return SQLFragment("SELECT value FROM json_each(?)", [.text(json)])
         }
-        if values.count > Self.inlineMax, let pieces {
-            let count = SQLValue.int(Int64(values.count))
-            return SQLFragment(
-                """
-                WITH RECURSIVE places(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM places WHERE i + 1 < ?) \
-                SELECT substr(?, i * \(Self.pieceBytes) + 1, \(Self.pieceBytes)) FROM places
-                """, [count, .blob(pieces)])
-        }
+        if values.count > Self.inlineMax, let identifiers { return pieces(identifiers, "substr(?, i * 16 + 1, 16)") }
+        if values.count > Self.inlineMax, let numbers { return pieces(numbers, "TARN_DOUBLE(substr(?, i * 8 + 1, 8))") }
         guard values.count <= Self.argumentsMax else {
             throw refusal("a list of \(values.count) values is too long, at most \(Self.argumentsMax)")
         }
         return SQLFragment(Array(repeating: "?", count: values.count).joined(separator: ", "), values)
     }
 
+    /// The members of equal size in an argument, of which `piece` takes the one with the number `i`.
+    private func pieces(_ members: Data, _ piece: String) -> SQLFragment {
+        let places = "WITH RECURSIVE places(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM places WHERE i + 1 < ?)"
+        return SQLFragment("\(places) SELECT \(piece) FROM places", [.int(Int64(values.count)), .blob(members)])
+    }
+
     /// Concatenated UUIDs; nil for other values.
-    private var pieces: Data? {
-        var pieces = Data(capacity: values.count * Self.pieceBytes)
+    private var identifiers: Data? {
+        var identifiers = Data(capacity: values.count * 16)
         for value in values {
-            guard case .blob(let bytes) = value, bytes.count == Self.pieceBytes else { return nil }
-            pieces += bytes
+            guard case .blob(let bytes) = value, bytes.count == 16 else { return nil }
+            identifiers += bytes
         }
-        return pieces
+        return identifiers
+    }
+
+    /// Concatenated doubles, for TARN_DOUBLE; nil for other values.
+    private var numbers: Data? {
+        var bits: [UInt64] = []
+        bits.reserveCapacity(values.count)
+        for value in values {
+            switch value {
+            case .double(let value): bits.append(value.bitPattern.littleEndian)
+            case .int(let value):
+                guard let exact = Double(exactly: value) else { return nil }
+                bits.append(exact.bitPattern.littleEndian)
+            default: return nil
+            }
+        }
+        return bits.withUnsafeBytes { Data($0) }
     }
 
     /// nil when JSON cannot represent the values: a fraction loses digits, bytes have no form, a text may contain zero.
@@ -56,5 +73,26 @@ struct ValueList {
             }
         }
         return "[\(parts.joined(separator: ","))]"
+    }
+}
+
+/// The right side of IN with exact numbers, as one argument of TARN_MEMBER: a chain of comparisons would exceed SQLite's
+/// limits, and would compare each row with each number.
+struct NumberList {
+    let members: Set<Decimal>
+
+    /// - Returns: nil if a decimal cannot represent a value.
+    static func text(_ values: [PredicateValue]) -> String? {
+        var texts: [String] = []
+        texts.reserveCapacity(values.count)
+        for value in values {
+            guard let number = value.exactNumber else { return nil }
+            texts.append(DecimalStorage.text(number))
+        }
+        return texts.joined(separator: " ")
+    }
+
+    init(_ text: String) {
+        members = Set(text.split(separator: " ").compactMap { Decimal(string: String($0), locale: nil) })
     }
 }
