@@ -9,25 +9,65 @@ import ManagedModel
 // Source: developer.apple.com/documentation/coredata/nsmergepolicy. Which object survives is not documented (unverified):
 // here the row of the store survives, so that object IDs and other objects' relationships stay valid.
 
+/// Unsaved objects by the objects to which they refer. One traversal serves all conflicts of a save, of which an import
+/// may meet as many as it has objects.
+private struct Referrers {
+    private var contexts: Set<ObjectIdentifier> = []
+    private var objects: [RowKey: [NSManagedObject]] = [:]
+
+    mutating func load(_ context: NSManagedObjectContext) {
+        guard contexts.insert(ObjectIdentifier(context)).inserted else { return }
+        for object in context.pendingInOrder where !object.isMarkedDeleted { note(object) }
+    }
+
+    mutating func note(_ object: NSManagedObject) {
+        for slot in object.layout.referenceSlots {
+            if let key = object.values[slot].reference { objects[key, default: []].append(object) }
+        }
+    }
+
+    /// Lets relationships without an inverse, which a deletion does not update, lead to the surviving object.
+    mutating func redirect(from key: RowKey, to survivor: RowKey) {
+        for object in objects.removeValue(forKey: key) ?? [] where !object.isMarkedDeleted {
+            for slot in object.layout.referenceSlots where object.values[slot].reference == key {
+                object.setSlot(slot, to: .reference(survivor))
+            }
+            objects[survivor, default: []].append(object)
+        }
+    }
+}
+
 extension NSMergePolicy {
     func resolveByType(_ conflicts: [NSConstraintConflict]) throws {
         guard mergeType != .errorMergePolicyType else { throw CocoaError.unsettled(conflicts) }
+        var referrers = Referrers()
         for conflict in conflicts {
             let objects = conflict.conflictingObjects.filter { $0.contextReference != nil && !$0.isMarkedDeleted }
             if let existing = conflict.databaseObject, !existing.isMarkedDeleted {
-                for object in objects { resolve(object, against: existing, conflict.constraint) }
+                for object in objects { resolve(object, against: existing, conflict.constraint, &referrers) }
             } else {
-                keepLast(of: objects, conflict.constraint)
+                keepLast(of: objects, conflict.constraint, &referrers)
             }
         }
     }
 
-    private func resolve(_ object: NSManagedObject, against existing: NSManagedObject, _ constraint: [String]) {
+    private func handOver(_ object: NSManagedObject, to survivor: NSManagedObject, _ referrers: inout Referrers) {
+        guard let context = object.contextReference else { return }
+        referrers.load(context)
+        let key = object.key
+        object.handOver(to: survivor, everything: mergeType == .overwriteMergePolicyType)
+        referrers.redirect(from: key, to: survivor.key)
+        referrers.note(survivor)
+    }
+
+    private func resolve(
+        _ object: NSManagedObject, against existing: NSManagedObject, _ constraint: [String], _ referrers: inout Referrers
+    ) {
         guard let context = object.contextReference else { return }
         switch mergeType {
         case .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType:
             if object.isMarkedInserted {
-                object.handOver(to: existing, everything: mergeType == .overwriteMergePolicyType)
+                handOver(object, to: existing, &referrers)
             } else {
                 context.delete(existing)
             }
@@ -36,7 +76,7 @@ extension NSMergePolicy {
     }
 
     /// Resolves duplicates among unsaved objects only: the last object wins, or else the first.
-    private func keepLast(of objects: [NSManagedObject], _ constraint: [String]) {
+    private func keepLast(of objects: [NSManagedObject], _ constraint: [String], _ referrers: inout Referrers) {
         guard objects.count > 1 else { return }
         let stored = objects.first { !$0.isMarkedInserted }
         switch mergeType {
@@ -44,7 +84,7 @@ extension NSMergePolicy {
             let survivor = stored ?? objects[objects.count - 1]
             for object in objects where object !== survivor {
                 if object.isMarkedInserted, stored != nil {
-                    object.handOver(to: survivor, everything: mergeType == .overwriteMergePolicyType)
+                    handOver(object, to: survivor, &referrers)
                 } else {
                     object.contextReference?.delete(object)
                 }
@@ -92,10 +132,6 @@ extension NSManagedObject {
                 for member in members { other.addToMany(index, member) }
             }
             setToMany(index, to: [])
-        }
-        // A relationship without an inverse is not updated by the deletion.
-        for object in context.pendingInOrder where !object.isMarkedDeleted && object !== self {
-            for slot in object.values.indices where object.values[slot].reference == key { object.setSlot(slot, to: .reference(other.key)) }
         }
         context.delete(self)
     }

@@ -107,6 +107,58 @@ struct UniquenessTests {
         }
     }
 
+    @Test func relationshipsWithoutAnInverseLeadToTheRemainingRows() throws {
+        let (visit, visitor) = (NSEntityDescription(), NSEntityDescription())
+        (visit.name, visitor.name) = ("Visit", "Visitor")
+        for entity in [visit, visitor] {
+            entity.properties = [Library.attribute("name", .stringAttributeType)]
+            entity.uniquenessConstraints = [["name"]]
+        }
+        let relationship = NSRelationshipDescription()
+        relationship.name = "visitor"
+        relationship.destinationEntity = visitor
+        relationship.maxCount = 1
+        visit.properties += [relationship]
+        let model = NSManagedObjectModel()
+        model.entities = [visit, visitor]
+        let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+        let url = URL(fileURLWithPath: "/dev/null")
+        try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
+        let context = Depot.context(over: coordinator)
+        context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+        try context.performAndWait {
+            // The second round meets the rows of the first.
+            for _ in 1...2 {
+                for name in ["a", "b"] {
+                    let visitor = Depot.insert("Visitor", ["name": name], into: context)
+                    Depot.insert("Visit", ["name": "of \(name)", "visitor": visitor], into: context)
+                }
+                try context.save()
+            }
+            context.refreshAllObjects()
+            let visits = try context.fetch(Depot.request("Visit", nil, sort: "name"))
+            let visitors = visits.map { ($0.value(forKey: "visitor") as? NSManagedObject)?.value(forKey: "name") as? String }
+            #expect(visitors == ["a", "b"])
+            #expect(try context.count(for: Depot.request("Visitor")) == 2)
+        }
+    }
+
+    /// An import of known objects must not compare each of them with all unsaved ones.
+    @Test(.timeLimit(.minutes(2))) func manyStoredDuplicatesAreMergedInOneSave() throws {
+        let context = try Gallery.context(NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType))
+        try context.performAndWait {
+            let count = 10_000
+            for note in ["old", "new"] {
+                for number in 0..<count { _ = picture("\(number)", note, context) }
+                try context.save()
+            }
+            let request = NSFetchRequest<NSManagedObject>(entityName: "Picture")
+            #expect(try context.count(for: request) == count)
+            request.predicate = NSPredicate(format: "note == 'new'")
+            #expect(try context.count(for: request) == count)
+        }
+    }
+
     @Test func aCompoundConstraintComparesAllItsProperties() throws {
         let context = try Gallery.context()
         try context.performAndWait {
