@@ -139,7 +139,9 @@ import Testing
         let tests = try (0..<3_000).map { try PredicateKit.Predicate(format: "pages == \($0 * 2)") }
         let disjunction = PredicateKit.Predicate.or(tests)
         let conjunction = PredicateKit.Predicate.and(tests.map { .not($0) })
-        for predicate in [disjunction, conjunction, .not(disjunction), .not(conjunction)] {
+        // As apps add one condition after the other.
+        let pairs = tests.prefix(500).reduce(PredicateKit.Predicate.or([])) { .or([$0, $1]) }
+        for predicate in [disjunction, conjunction, .not(disjunction), .not(conjunction), pairs, .not(pairs)] {
             let found = try world.inStore(predicate, "Book")
             #expect(try found == world.inMemory(predicate, "Book"))
             #expect(!found.isEmpty)

@@ -22,13 +22,29 @@ struct PredicateTranslator {
         switch predicate {
         case .value(let value): return SQLFragment(value ? "1" : "0")
         case .not(let predicate): return "NOT (" + (try condition(predicate, exact: true)) + ")"
-        case .and(let predicates): return try joined(predicates, " AND ", empty: "1", exact)
-        case .or(let predicates): return try joined(predicates, " OR ", empty: "0", exact)
+        case .and(let predicates):
+            return try joined(
+                Self.flattened(predicates) { if case .and(let inner) = $0 { inner } else { nil } }, " AND ", empty: "1", exact)
+        case .or(let predicates):
+            return try joined(Self.flattened(predicates) { if case .or(let inner) = $0 { inner } else { nil } }, " OR ", empty: "0", exact)
         case .comparison(let comparison): return try condition(comparison, exact: exact)
         case .block:
             throw refusal(
                 "a predicate made from a block cannot run in a store; write it as a format, or filter the results")
         }
+    }
+
+    /// The operands of nested predicates of one kind: apps and `#Predicate` combine two at a time, and SQLite limits the
+    /// depth of parentheses.
+    private static func flattened(
+        _ predicates: [PredicateKit.Predicate], _ operands: (PredicateKit.Predicate) -> [PredicateKit.Predicate]?
+    ) -> [PredicateKit.Predicate] {
+        var result: [PredicateKit.Predicate] = []
+        var waiting = Array(predicates.reversed())
+        while let predicate = waiting.popLast() {
+            if let inner = operands(predicate) { waiting += inner.reversed() } else { result.append(predicate) }
+        }
+        return result
     }
 
     private func joined(
