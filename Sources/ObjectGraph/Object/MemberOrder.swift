@@ -41,7 +41,7 @@ struct MemberOrder {
         var superset = keys.take() ?? Set(newcomers).union(arranged ?? [])
         if superset.remove(key) != nil {
             if let index = newcomers.lastIndex(of: key) { newcomers.remove(at: index) }
-            if let index = arranged?.firstIndex(of: key) { arranged?.remove(at: index) }
+            if let index = arranged?.lastIndex(of: key) { arranged?.remove(at: index) }
         }
         keys = superset
     }

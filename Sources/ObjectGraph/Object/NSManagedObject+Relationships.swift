@@ -81,17 +81,24 @@ extension NSManagedObject {
         deliverObservedChanges()
     }
 
+    private final func unlink(_ index: Int, _ members: [NSManagedObject]) {
+        // An ordered relationship finds its last member first.
+        let isOrdered = layout.entity.toMany[index].declaration.isOrdered
+        let members: [NSManagedObject] = isOrdered ? members.reversed() : members
+        refreshingViewsOnce(index) { for member in members { unlink(index, member) } }
+    }
+
     /// Adds members. Observers are notified once.
     final func addMembers(_ index: Int, _ members: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, .insertion(members)) {
-            for member in members { addToMany(index, member) }
+            refreshingViewsOnce(index) { for member in members { addToMany(index, member) } }
         }
     }
 
     /// Removes members. Observers are notified once.
     final func removeMembers(_ index: Int, _ members: [NSManagedObject]) {
         asOneChange(layout.entity.toMany[index].name, .removal(members)) {
-            for member in members { unlink(index, member) }
+            unlink(index, members)
         }
         if !members.isEmpty { separateUnconnected() }
     }
@@ -116,10 +123,10 @@ extension NSManagedObject {
     final func setToMany(_ index: Int, to objects: [NSManagedObject]) {
         let newKeys = Set(objects.map(\.key))
         let removed = toManyObjects(index).filter { !newKeys.contains($0.key) }
-        for object in removed { unlink(index, object) }
+        unlink(index, removed)
         if !removed.isEmpty { separateUnconnected() }
         let present = toManyKeys(index)
-        for object in objects where !present.contains(object.key) { addToMany(index, object) }
+        refreshingViewsOnce(index) { for object in objects where !present.contains(object.key) { addToMany(index, object) } }
         if layout.entity.toMany[index].declaration.isOrdered { arrange(index, objects.map(\.key)) }
     }
 

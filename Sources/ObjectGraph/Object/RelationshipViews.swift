@@ -24,6 +24,8 @@ struct RelationshipViews {
     private var entries: [Entry] = []
     /// The set that changed last in this event: apps get the set of a relationship anew for each member that they add.
     private var recent: (any RelationshipView)?
+    /// A relationship of which several members change together: its sets are refreshed after the last change.
+    var changing: (owner: ObjectIdentifier, index: Int)?
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -52,12 +54,14 @@ struct RelationshipViews {
 
     /// Returns the set that changed last, if it is of the relationship.
     func recentView(of owner: NSManagedObject, _ index: Int) -> (any RelationshipView)? {
-        recent.flatMap { $0.isCurrent && $0.isOf(owner, index) ? $0 : nil }
+        guard changing == nil, let recent, recent.isCurrent, recent.isOf(owner, index) else { return nil }
+        return recent
     }
 
     /// Ends an event. Refreshes, merges, rollbacks and undo change relationships without a notice to their sets.
     mutating func endEvent() {
         recent = nil
+        entries.removeAll { $0.view == nil }
         for view in entries.compactMap(\.view) { view.isCurrent = false }
     }
 }
@@ -97,7 +101,18 @@ extension NSManagedObject {
     /// - Parameter appended: The new last member, if nothing else changed.
     final func refreshViews(_ index: Int, appended: NSManagedObject? = nil) {
         guard let views = contextReference?.relationshipViews, !views.isEmpty else { return }
+        if let changing = views.changing, changing.owner == ObjectIdentifier(self), changing.index == index { return }
         views.refresh(self, index, appended: appended)
+    }
+
+    /// Refreshes a relationship's ordered sets once for several changes.
+    final func refreshingViewsOnce(_ index: Int, _ body: () -> Void) {
+        guard let context = contextReference, !context.relationshipViews.isEmpty else { return body() }
+        let outer = context.relationshipViews.changing
+        context.relationshipViews.changing = (ObjectIdentifier(self), index)
+        body()
+        context.relationshipViews.changing = outer
+        refreshViews(index)
     }
 }
 
