@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func percentEncodedTokensInURLsAreAccepted() {
+    @Test func percentEncodedTokensInURLsAreAccepted() throws {
         #expect(QueryItems("ckWebAuthToken=a%2Bb%2Fc%3D")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("ckWebAuthToken=a+b/c=")["ckWebAuthToken"] == "a+b/c=")
         #expect(QueryItems("a=1&a=2&b")["a"] == "1")
