@@ -53,7 +53,7 @@ import Testing
         func asset(_ size: Int64) -> [UInt8] { Array(#"{"size":\#(size),"fileChecksum":""}"#.utf8) }
         let most = UntrustedNumber.assetBytesMax
         #expect(try AssetValue(json: asset(most)).size == most)
-        #expect(throws: JSONFault.self) { try AssetValue(json: asset(most + 1)) }
+        #expect(throws: WireError.self) { try AssetValue(json: asset(most + 1)) }
         #expect(!most.multipliedReportingOverflow(by: Int64(Limits.messageBytes / 8)).overflow)
     }
 

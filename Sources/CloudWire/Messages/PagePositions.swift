@@ -33,7 +33,7 @@ package struct PagePositions: Hashable, Sendable {
             self = PagePositions()
             checkpoint = position
         }
-        guard next != checkpoint else {
+        guard next != checkpoint, next != position else {
             self = PagePositions()
             return false
         }
