@@ -58,8 +58,15 @@ import Testing
         return ZoneChangesResponse(zones: zones).encoded()
     }
 
+    /// Containers of this process, each with an identifier of its own.
+    private static let containers = Mutex(0)
+
     private func database(_ transport: RepeatingTransport) -> CKDatabase {
-        let identifier = "iCloud.test.repeated." + String(UInt64.random(in: 0 ... .max))
+        let number = Self.containers.withLock { count in
+            count += 1
+            return count
+        }
+        let identifier = "iCloud.test.repeated.\(number)"
         CKContainer.connect(Connection(environment: .development, transport: transport), for: identifier)
         return CKContainer(identifier: identifier).privateCloudDatabase
     }

@@ -70,6 +70,13 @@ import Testing
         }
         await finish(user, on: container.publicCloudDatabase)
         #expect(log.all.last == CKRecord.SystemType.userRecord)
+        // The private database has no user records.
+        let own: CKFetchRecordsOperation = .fetchCurrentUserRecordOperation()
+        own.perRecordResultBlock = { _, result in
+            if case .failure(let error as CKError) = result { log.add("\(error.code == .unknownItem)") }
+        }
+        await finish(own, on: container.privateCloudDatabase)
+        #expect(log.all.last == "true")
         #expect(try await container.allUserIdentitiesFromContacts().isEmpty)
     }
 }
