@@ -127,18 +127,18 @@ struct UniquenessTests {
         let context = Depot.context(over: coordinator)
         context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
         try context.performAndWait {
-            // The second round meets the rows of the first.
-            for _ in 1...2 {
-                for name in ["a", "b"] {
+            // The second round meets the rows of the first, and exchanges the visitors.
+            for visitors in [["a", "b"], ["b", "a"]] {
+                for (visit, name) in zip(["1", "2"], visitors) {
                     let visitor = Depot.insert("Visitor", ["name": name], into: context)
-                    Depot.insert("Visit", ["name": "of \(name)", "visitor": visitor], into: context)
+                    Depot.insert("Visit", ["name": visit, "visitor": visitor], into: context)
                 }
                 try context.save()
             }
             context.refreshAllObjects()
             let visits = try context.fetch(Depot.request("Visit", nil, sort: "name"))
             let visitors = visits.map { ($0.value(forKey: "visitor") as? NSManagedObject)?.value(forKey: "name") as? String }
-            #expect(visitors == ["a", "b"])
+            #expect(visitors == ["b", "a"])
             #expect(try context.count(for: Depot.request("Visitor")) == 2)
         }
     }
