@@ -107,9 +107,8 @@ import Testing
         }
         let before = try await run(["compare", "--json"])
         #expect(before.status == 2, "\(before.complaint)")
-        #expect(
-            before.output == #"{"zone":"Garden","recordType":"Plant","recordName":"p1","difference":"onlyInICloud","fields":[],"reason":null}"#
-                + "\n")
+        let line = #"{"zone":"Garden","recordType":"Plant","recordName":"p1","difference":"onlyInICloud","fields":[],"reason":null}"#
+        #expect(before.output == line + "\n")
         let pulled = try await run(["pull", "--state", folder.path("pull.json")])
         #expect(pulled.output == "1 record copied\n", "\(pulled.complaint)")
         #expect(try await run(["compare"]).status == 0)
